@@ -1,0 +1,62 @@
+/** The canonical request: what every policy assembles and every adapter renders for its wire. */
+import type { AssistantBlock, ImageBlock, TextBlock, ToolResultBlock } from '../ledger/blocks.ts';
+import type { JsonObject } from '../ledger/json.ts';
+
+/** `inputSchema` is a JSON Schema of type `object`. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+export interface UserMessage {
+  readonly role: 'user';
+  readonly content: readonly (TextBlock | ImageBlock | ToolResultBlock)[];
+}
+
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  readonly content: readonly AssistantBlock[];
+}
+
+export type ChatMessage = UserMessage | AssistantMessage;
+
+/** `breakpoints` are indexes into `messages`; -1 marks the end of the stable prefix (system and tools). */
+export interface CacheHints {
+  readonly key: string;
+  readonly breakpoints: readonly number[];
+}
+
+export interface ChatRequest {
+  readonly system: string;
+  readonly tools: readonly ToolDefinition[];
+  readonly messages: readonly ChatMessage[];
+  readonly maxTokens: number;
+  readonly cache?: CacheHints;
+}
+
+/** Tokens as billed. The whole prompt is `inputTokens + cacheReadTokens + cacheWriteTokens`. */
+export interface Usage {
+  /** Fresh prompt tokens: neither read from nor written to a cache. */
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+}
+
+export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter' | 'other';
+
+export interface ChatReply {
+  readonly content: readonly AssistantBlock[];
+  readonly finish: FinishReason;
+  /** null when the provider reported none. */
+  readonly usage: Usage | null;
+  /** The model the provider says answered. */
+  readonly model: string;
+  readonly firstTokenMs: number | null;
+  readonly totalMs: number;
+}
+
+export function promptTokens(usage: Usage): number {
+  return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+}

@@ -1,0 +1,36 @@
+/** Canonical JSON: the one byte form in which a value is stored, hashed and compared. */
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/**
+ * Serialises with object keys in code-unit order, no white space, and `undefined` members left out.
+ * Two values that are equal as data give equal text; lone surrogates come out as escapes, so the text
+ * is always valid UTF-8.
+ *
+ * @throws TypeError for a number JSON cannot hold (NaN, Infinity) or a value that is not data.
+ */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new TypeError(`canonical JSON cannot hold the number ${value}`);
+    return JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value === 'object') return canonicalObject(value as Record<string, unknown>);
+  throw new TypeError(`canonical JSON cannot hold a ${typeof value}`);
+}
+
+function canonicalObject(value: Record<string, unknown>): string {
+  const parts: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const member = value[key];
+    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
+/** UTF-8 bytes of a text: every size in the ledger and in a budget is counted this way. */
+export function byteLength(text: string): number {
+  return Buffer.byteLength(text, 'utf8');
+}
