@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Json } from './json.ts';
 
-const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+export const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 
 export const textBlock = z.strictObject({ type: z.literal('text'), text: z.string() });
 

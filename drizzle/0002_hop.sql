@@ -1,0 +1,283 @@
+-- The hop: claim-and-load, apply. Two statements, each its own transaction.
+-- Errors of apply: TW001 the session or an actor moved on, TW002 the call's fence was taken over,
+-- TW003 the event was applied before.
+
+-- A session's head and one actor, with the turn that waits behind it.
+CREATE FUNCTION turnwright.loaded(p_tenant uuid, p_session uuid, p_actor uuid) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object(
+    'session', json_build_object(
+      'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
+      'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
+      'nextEvidence', s.next_evidence, 'watched', coalesce(s.watched_until > now(), false)),
+    'actor', json_build_object(
+      'actor', a.actor_id, 'turn', a.turn_id, 'machine', a.machine, 'version', a.version, 'revision', a.revision,
+      'snapshot', a.snapshot, 'status', a.status,
+      'openChildren', (
+        SELECT coalesce(json_agg(c.child_id ORDER BY c.child_id), '[]'::json) FROM turnwright.side_calls c
+        WHERE c.tenant_id = a.tenant_id AND c.session_id = a.session_id AND c.actor_id = a.actor_id AND c.status IN ('queued', 'running'))),
+    'turn', (SELECT json_build_object('head', t.head_id, 'number', t.number, 'status', t.status, 'priority', t.priority)
+      FROM turnwright.turns t WHERE t.tenant_id = a.tenant_id AND t.session_id = a.session_id AND t.turn_id = a.turn_id),
+    'next', (
+      SELECT json_build_object('turn', n.turn_id, 'actor', na.actor_id, 'machine', na.machine, 'version', na.version,
+        'revision', na.revision, 'snapshot', na.snapshot, 'status', na.status, 'priority', n.priority, 'number', n.number)
+      FROM turnwright.turns t
+      JOIN turnwright.turns n ON n.tenant_id = t.tenant_id AND n.session_id = t.session_id AND n.head_id = t.head_id
+        AND n.number > t.number AND n.status = 'accepted'
+      JOIN turnwright.actors na ON na.tenant_id = n.tenant_id AND na.session_id = n.session_id AND na.actor_id = n.turn_id
+      WHERE t.tenant_id = a.tenant_id AND t.session_id = a.session_id AND t.turn_id = a.turn_id
+      ORDER BY n.number LIMIT 1))
+  FROM turnwright.actors a
+  JOIN turnwright.sessions s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
+  WHERE a.tenant_id = p_tenant AND a.session_id = p_session AND a.actor_id = p_actor
+$$;
+--> statement-breakpoint
+CREATE FUNCTION turnwright.load(p_tenant uuid, p_session uuid, p_actor uuid) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  RETURN turnwright.loaded(p_tenant, p_session, p_actor);
+END $$;
+--> statement-breakpoint
+-- The records of one turn, bodies joined in. `p_kinds` null means all.
+CREATE FUNCTION turnwright.turn_records(p_tenant uuid, p_session uuid, p_turn uuid, p_kinds text[]) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(json_build_object('seq', r.seq, 'kind', r.kind, 'class', r.class, 'turnId', r.turn_id,
+      'body', coalesce(r.body, (SELECT b.body FROM turnwright.bodies b
+        WHERE b.tenant_id = r.tenant_id AND b.session_id = r.session_id AND b.digest = r.body_digest))) ORDER BY r.seq), '[]'::json)
+  FROM turnwright.records r
+  WHERE r.tenant_id = p_tenant AND r.session_id = p_session AND r.turn_id = p_turn AND (p_kinds IS NULL OR r.kind = ANY (p_kinds))
+$$;
+--> statement-breakpoint
+-- Closed turns before `p_before`, newest first, as [number, bytes].
+CREATE FUNCTION turnwright.closed_turns(p_tenant uuid, p_session uuid, p_head uuid, p_before integer, p_limit integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  RETURN (SELECT coalesce(json_agg(json_build_array(w.number, w.bytes)), '[]'::json) FROM (
+    SELECT t.number, coalesce(t.bytes, 0) AS bytes FROM turnwright.turns t
+    WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number < p_before
+    ORDER BY t.number DESC LIMIT p_limit) w);
+END $$;
+--> statement-breakpoint
+-- Takes a queued call for a worker and brings all it needs; null when the row has moved on. The claim itself
+-- may be lost in a crash: then the row is queued again and the sweep hands it over anew.
+CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_call turnwright.side_calls;
+  v_loaded json;
+  v_turn uuid;
+  v_records json;
+  v_planned boolean := true;
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true), set_config('synchronous_commit', 'off', true);
+  DELETE FROM turnwright.outbox
+  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND child_id = p_child AND dispatch <= p_dispatch;
+  UPDATE turnwright.side_calls SET status = 'running', fence = fence + 1, worker_id = p_worker, claimed_at = clock_timestamp()
+  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND child_id = p_child
+    AND dispatch = p_dispatch AND status = 'queued'
+  RETURNING * INTO v_call;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  v_loaded := turnwright.loaded(p_tenant, p_session, p_actor);
+  v_turn := (v_loaded -> 'actor' ->> 'turn')::uuid;
+  IF v_call.src IN ('step', 'intent') THEN
+    v_records := turnwright.turn_records(p_tenant, p_session, v_turn, NULL);
+    v_planned := EXISTS (SELECT FROM turnwright.records r WHERE r.tenant_id = p_tenant AND r.session_id = p_session
+      AND r.turn_id = v_turn AND r.kind = 'context-plan');
+  ELSIF v_call.src = 'tool' THEN
+    v_records := turnwright.turn_records(p_tenant, p_session, v_turn, ARRAY['assistant-message']);
+  END IF;
+  RETURN json_build_object(
+    'call', json_build_object('child', v_call.child_id, 'src', v_call.src, 'input', v_call.input, 'attempt', v_call.attempt,
+      'fence', v_call.fence, 'dispatch', v_call.dispatch, 'started', v_call.started),
+    'loaded', v_loaded,
+    'records', coalesce(v_records, '[]'::json),
+    'closed', CASE WHEN v_call.src = 'step' AND NOT v_planned THEN turnwright.closed_turns(p_tenant, p_session,
+      (v_loaded -> 'turn' ->> 'head')::uuid, (v_loaded -> 'turn' ->> 'number')::integer, 64) END,
+    'packets', CASE WHEN v_call.src IN ('step', 'summary') THEN (
+      SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
+        SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
+          AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid ORDER BY p.from_turn, p.to_turn DESC LIMIT 2) k) END);
+END $$;
+--> statement-breakpoint
+-- What accepting a turn needs: the session, whether its head is busy, and the turn an idempotency key named before.
+CREATE FUNCTION turnwright.load_session(p_tenant uuid, p_session uuid, p_key text) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  RETURN (SELECT json_build_object(
+    'session', json_build_object(
+      'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
+      'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
+      'nextEvidence', s.next_evidence, 'watched', coalesce(s.watched_until > now(), false)),
+    'openTurn', (SELECT h.open_turn FROM turnwright.heads h
+      WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head),
+    'sameKey', (SELECT json_build_object('turn', t.turn_id, 'inputDigest', encode(t.input_digest, 'hex')) FROM turnwright.turns t
+      WHERE t.tenant_id = s.tenant_id AND t.session_id = s.session_id AND t.idempotency_key = p_key))
+    FROM turnwright.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session);
+END $$;
+--> statement-breakpoint
+-- Takes an actor's pending events in the order they came.
+CREATE FUNCTION turnwright.drain(p_tenant uuid, p_session uuid, p_actor uuid, p_dispatch integer) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true), set_config('synchronous_commit', 'off', true);
+  DELETE FROM turnwright.outbox
+  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND child_id = 'drain' AND dispatch <= p_dispatch;
+  RETURN (SELECT coalesce(json_agg(json_build_object('id', e.event_id, 'event', e.event) ORDER BY e.received_at, e.event_id), '[]'::json)
+    FROM turnwright.actor_events e
+    WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.actor_id = p_actor AND e.revision IS NULL);
+END $$;
+--> statement-breakpoint
+-- Leaves an event for an actor and asks for a drain. Returns the drain's dispatch, or null when the event was known.
+CREATE FUNCTION turnwright.submit_event(p_tenant uuid, p_session uuid, p_actor uuid, p_event_id text, p_event text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  v_dispatch integer;
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  UPDATE turnwright.actors SET drains = drains + 1
+  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND status = 'active' RETURNING drains INTO v_dispatch;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO turnwright.actor_events (tenant_id, session_id, actor_id, event_id, event)
+  VALUES (p_tenant, p_session, p_actor, p_event_id, p_event) ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO turnwright.outbox (tenant_id, session_id, actor_id, child_id, dispatch, pool, admitted_at)
+  VALUES (p_tenant, p_session, p_actor, 'drain', v_dispatch, 'turn', clock_timestamp());
+  RETURN v_dispatch;
+END $$;
+--> statement-breakpoint
+-- Commits one hop, or nothing. `p` is the commit as src/db/commit.ts writes it.
+CREATE FUNCTION turnwright.apply(p jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_tenant uuid := (p ->> 'tenant')::uuid;
+  v_session uuid := (p ->> 'session')::uuid;
+  v_watched boolean;
+  v_count integer;
+  v_row jsonb;
+BEGIN
+  PERFORM set_config('turnwright.tenant', v_tenant::text, true);
+  IF p ? 'create' THEN
+    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence)
+    VALUES (v_tenant, v_session, 'open', p -> 'create' ->> 'leg', p -> 'create' ->> 'config', (p -> 'create' ->> 'head')::uuid,
+      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1);
+    INSERT INTO turnwright.heads (tenant_id, session_id, head_id, at_seq) VALUES (v_tenant, v_session, (p -> 'create' ->> 'head')::uuid, 0);
+  END IF;
+  UPDATE turnwright.sessions SET next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
+    next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer
+  WHERE tenant_id = v_tenant AND session_id = v_session AND next_seq = (p ->> 'baseSeq')::bigint
+  RETURNING coalesce(watched_until > now(), false) INTO v_watched;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the session moved on' USING ERRCODE = 'TW001';
+  END IF;
+  IF p ? 'settle' THEN
+    UPDATE turnwright.side_calls SET status = p -> 'settle' ->> 'status', worker_id = NULL,
+      attempt = attempt + (p -> 'settle' ->> 'retries')::integer, dispatch = dispatch + (p -> 'settle' ->> 'retries')::integer,
+      last_error = coalesce(p -> 'settle' ->> 'error', last_error)
+    WHERE tenant_id = v_tenant AND session_id = v_session AND actor_id = (p -> 'settle' ->> 'actor')::uuid
+      AND child_id = p -> 'settle' ->> 'child' AND fence = (p -> 'settle' ->> 'fence')::integer AND status = 'running';
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'the call was taken over' USING ERRCODE = 'TW002';
+    END IF;
+  END IF;
+  IF p ? 'turns' THEN
+    INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, priority, idempotency_key, input_digest)
+    SELECT v_tenant, v_session, t.turn, t.head, t.number, 'accepted', t.priority, t.key, decode(t."inputDigest", 'hex')
+    FROM jsonb_to_recordset(p -> 'turns') AS t(turn uuid, head uuid, number integer, priority integer, key text, "inputDigest" text);
+  END IF;
+  FOR v_row IN SELECT * FROM jsonb_array_elements(p -> 'actors') LOOP
+    IF (v_row ->> 'base')::integer = 0 THEN
+      INSERT INTO turnwright.actors (tenant_id, session_id, actor_id, turn_id, machine, version, revision, snapshot, status)
+      VALUES (v_tenant, v_session, (v_row ->> 'actor')::uuid, (v_row ->> 'turn')::uuid, v_row ->> 'machine', (v_row ->> 'version')::integer,
+        (v_row ->> 'revision')::integer, v_row ->> 'snapshot', v_row ->> 'status');
+    ELSE
+      UPDATE turnwright.actors SET revision = (v_row ->> 'revision')::integer, snapshot = v_row ->> 'snapshot', status = v_row ->> 'status',
+        parked_reason = v_row ->> 'parkedReason', changed_at = clock_timestamp()
+      WHERE tenant_id = v_tenant AND session_id = v_session AND actor_id = (v_row ->> 'actor')::uuid AND revision = (v_row ->> 'base')::integer;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'the actor moved on' USING ERRCODE = 'TW001';
+      END IF;
+    END IF;
+  END LOOP;
+  IF p ? 'events' THEN
+    INSERT INTO turnwright.actor_events AS e (tenant_id, session_id, actor_id, event_id, event, revision, snapshot_digest)
+    SELECT v_tenant, v_session, v.actor, v.id, v.event, v.revision, decode(v.digest, 'hex')
+    FROM jsonb_to_recordset(p -> 'events') AS v(actor uuid, id text, event text, revision integer, digest text)
+    ON CONFLICT (tenant_id, session_id, actor_id, event_id) DO UPDATE SET revision = excluded.revision, snapshot_digest = excluded.snapshot_digest
+    WHERE e.revision IS NULL;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> jsonb_array_length(p -> 'events') THEN
+      RAISE EXCEPTION 'the event was applied before' USING ERRCODE = 'TW003';
+    END IF;
+  END IF;
+  IF p ? 'records' THEN
+    INSERT INTO turnwright.records (tenant_id, session_id, seq, head_id, turn_id, kind, class, body, bytes, body_digest, digest, prev_digest)
+    SELECT v_tenant, v_session, r.seq, r.head, r.turn, r.kind, r.class, r.body, r.bytes, decode(r."bodyDigest", 'hex'), decode(r.digest, 'hex'), decode(r.prev, 'hex')
+    FROM jsonb_to_recordset(p -> 'records')
+      AS r(seq bigint, head uuid, turn uuid, kind text, class text, body text, bytes integer, "bodyDigest" text, digest text, prev text);
+  END IF;
+  IF p ? 'calls' THEN
+    INSERT INTO turnwright.side_calls (tenant_id, session_id, actor_id, child_id, src, pool, input, status, priority)
+    SELECT v_tenant, v_session, c.actor, c.child, c.src, c.pool, c.input, 'queued', c.priority
+    FROM jsonb_to_recordset(p -> 'calls') AS c(actor uuid, child text, src text, pool text, input text, priority integer);
+  END IF;
+  IF p ? 'outbox' THEN
+    INSERT INTO turnwright.outbox (tenant_id, session_id, actor_id, child_id, dispatch, pool, priority, due_at, admitted_at)
+    SELECT v_tenant, v_session, o.actor, o.child, o.dispatch, o.pool, o.priority,
+      clock_timestamp() + make_interval(secs => o."delayMs" / 1000.0), CASE WHEN o.admitted THEN clock_timestamp() END
+    FROM jsonb_to_recordset(p -> 'outbox') AS o(actor uuid, child text, dispatch integer, pool text, priority integer, "delayMs" double precision, admitted boolean);
+  END IF;
+  IF p ? 'cancels' THEN
+    DELETE FROM turnwright.outbox o USING jsonb_to_recordset(p -> 'cancels') AS x(actor uuid, child text)
+    WHERE o.tenant_id = v_tenant AND o.session_id = v_session AND o.actor_id = x.actor AND o.child_id = x.child;
+    WITH stopped AS (
+      UPDATE turnwright.side_calls c SET status = 'cancelled', worker_id = NULL FROM jsonb_to_recordset(p -> 'cancels') AS x(actor uuid, child text)
+      WHERE c.tenant_id = v_tenant AND c.session_id = v_session AND c.actor_id = x.actor AND c.child_id = x.child AND c.status IN ('queued', 'running')
+      RETURNING c.actor_id, c.child_id)
+    SELECT count(pg_notify('turnwright_cancel', stopped.actor_id || '~' || stopped.child_id)) INTO v_count FROM stopped;
+  END IF;
+  IF p ? 'clearedTimers' THEN
+    DELETE FROM turnwright.timers t USING jsonb_to_recordset(p -> 'clearedTimers') AS x(actor uuid, timer text)
+    WHERE t.tenant_id = v_tenant AND t.session_id = v_session AND t.actor_id = x.actor AND (x.timer IS NULL OR t.timer_id = x.timer);
+  END IF;
+  IF p ? 'timers' THEN
+    INSERT INTO turnwright.timers (tenant_id, session_id, actor_id, timer_id, event, revision, due_at)
+    SELECT v_tenant, v_session, t.actor, t.timer, t.event, t.revision, clock_timestamp() + make_interval(secs => t."delayMs" / 1000.0)
+    FROM jsonb_to_recordset(p -> 'timers') AS t(actor uuid, timer text, event text, revision integer, "delayMs" double precision)
+    ON CONFLICT (tenant_id, session_id, actor_id, timer_id) DO UPDATE SET event = excluded.event, revision = excluded.revision, due_at = excluded.due_at;
+  END IF;
+  IF p ? 'turnChanges' THEN
+    UPDATE turnwright.turns t SET status = c.status, outcome = coalesce(c.outcome, t.outcome), reason = coalesce(c.reason, t.reason),
+      steps = coalesce(c.steps, t.steps), bytes = coalesce(c.bytes, t.bytes),
+      started_at = CASE WHEN c.status = 'running' THEN clock_timestamp() ELSE t.started_at END,
+      closed_at = CASE WHEN c.status = 'closed' THEN clock_timestamp() ELSE t.closed_at END
+    FROM jsonb_to_recordset(p -> 'turnChanges') AS c(turn uuid, status text, outcome text, reason text, steps integer, bytes integer)
+    WHERE t.tenant_id = v_tenant AND t.session_id = v_session AND t.turn_id = c.turn;
+  END IF;
+  IF p ? 'heads' THEN
+    UPDATE turnwright.heads h SET open_turn = x."openTurn" FROM jsonb_to_recordset(p -> 'heads') AS x(head uuid, "openTurn" uuid)
+    WHERE h.tenant_id = v_tenant AND h.session_id = v_session AND h.head_id = x.head;
+  END IF;
+  IF p ? 'packets' THEN
+    INSERT INTO turnwright.packets (tenant_id, session_id, head_id, from_turn, to_turn, seq, bytes)
+    SELECT v_tenant, v_session, k.head, k."from", k."to", k.seq, k.bytes
+    FROM jsonb_to_recordset(p -> 'packets') AS k(head uuid, "from" integer, "to" integer, seq bigint, bytes integer) ON CONFLICT DO NOTHING;
+  END IF;
+  IF p ? 'evidence' THEN
+    INSERT INTO turnwright.evidence (tenant_id, session_id, ordinal, seq, turn_id, tool)
+    SELECT v_tenant, v_session, e.ordinal, e.seq, e.turn, e.tool
+    FROM jsonb_to_recordset(p -> 'evidence') AS e(ordinal integer, seq bigint, turn uuid, tool text);
+  END IF;
+  IF v_watched THEN
+    PERFORM pg_notify('turnwright_session', v_session::text);
+  END IF;
+END $$;
+--> statement-breakpoint
+-- The planned turns of a head, as records that render.
+CREATE FUNCTION turnwright.history(p_tenant uuid, p_session uuid, p_head uuid, p_from integer, p_to integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  RETURN (SELECT coalesce(json_agg(json_build_object('number', t.number, 'turn', t.turn_id, 'records', turnwright.turn_records(p_tenant, p_session, t.turn_id,
+      ARRAY['turn-accepted', 'assistant-message', 'tool-result', 'nudge', 'turn-closed'])) ORDER BY t.number), '[]'::json)
+    FROM turnwright.turns t
+    WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number BETWEEN p_from AND p_to);
+END $$;

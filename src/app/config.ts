@@ -1,0 +1,162 @@
+/** Everything a process is told at its start: the environment first, then the file, then defaults. */
+import { resolve } from 'node:path';
+import type { Leg } from '../providers/contract.ts';
+import { POOLS, type Pool } from '../queues/contract.ts';
+import type { Tool } from '../tools/contract.ts';
+import { configFromEnvironment, type Environment } from './config/environment.ts';
+import { configFromFile } from './config/file.ts';
+import { configInvalid, suggestion } from './config/refusal.ts';
+import type { ConfigInput, LogLevel } from './config/schema.ts';
+
+export { type Environment, parseConcurrency } from './config/environment.ts';
+export { type ConfigInput, LOG_LEVELS, type LogLevel } from './config/schema.ts';
+
+export interface PoolSettings {
+  readonly concurrency: number;
+}
+
+export interface Limits {
+  readonly stepBudget: number;
+  readonly turnDeadlineMs: number;
+  readonly toolTimeoutMs: number;
+  readonly maxBodyBytes: number;
+  /** How long a stopping process waits for what it runs. */
+  readonly drainMs: number;
+}
+
+export interface Config {
+  /** Absent: the embedded database in `dataDir`. */
+  readonly databaseUrl?: string;
+  /** Absent: the queue lives in the database. */
+  readonly redisUrl?: string;
+  /** The user that migrates; absent: the user of `databaseUrl`. */
+  readonly ownerUrl?: string;
+  readonly port: number;
+  readonly host: string;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Absolute path of the folder that tools see. */
+  readonly root: string;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly logLevel: LogLevel;
+  readonly legs: readonly Leg[];
+  /** Names of legs, first choice first, by the name of the ladder. */
+  readonly ladders: Readonly<Record<string, readonly string[]>>;
+  readonly defaultLeg?: string;
+  readonly tools: readonly Tool[];
+  readonly pools: Readonly<Record<Pool, PoolSettings>>;
+  readonly probe: { readonly hosted: 'off' | 'full' };
+  readonly intent: { readonly escalate: boolean };
+  readonly limits: Limits;
+}
+
+const DEFAULT_PORT = 4080;
+const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_DATA_DIR = '.turnwright';
+const DEFAULT_LEASE_MS = 6_000;
+/** Two heartbeats may be lost before the lease runs out. */
+const HEARTBEATS_PER_LEASE = 3;
+const DEFAULT_CALL_TIMEOUT_MS = 600_000;
+
+const DEFAULT_CONCURRENCY: Readonly<Record<Pool, number>> = {
+  turn: 4,
+  step: 16,
+  tool: 16,
+  summary: 2,
+  probe: 1,
+  intent: 4,
+  upkeep: 1,
+};
+
+const DEFAULT_LIMITS: Limits = {
+  stepBudget: 40,
+  turnDeadlineMs: 900_000,
+  toolTimeoutMs: 60_000,
+  maxBodyBytes: 1_048_576,
+  drainMs: 30_000,
+};
+
+/** Gives a configuration file its types; returns what it was given. */
+export function defineConfig(input: ConfigInput): ConfigInput {
+  return input;
+}
+
+/** @throws TurnwrightError `config_invalid` naming each wrong key, what was found and what is allowed. */
+export async function loadConfig(from: { readonly env: Environment; readonly cwd: string }): Promise<Config> {
+  const environment = configFromEnvironment(from.env);
+  const file = await configFromFile(from.cwd);
+  const pools = { ...file.pools, ...environment.pools };
+  const config = withDefaults({ ...file, ...environment, pools }, from.cwd);
+  const problems = contradictionsOf(config);
+  if (problems.length > 0) throw configInvalid(problems);
+  return config;
+}
+
+function withDefaults(input: ConfigInput, cwd: string): Config {
+  const leaseMs = input.leaseMs ?? DEFAULT_LEASE_MS;
+  return {
+    ...pick(input, ['databaseUrl', 'redisUrl', 'ownerUrl', 'defaultLeg']),
+    port: input.port ?? DEFAULT_PORT,
+    host: input.host ?? DEFAULT_HOST,
+    dataDir: resolve(cwd, input.dataDir ?? DEFAULT_DATA_DIR),
+    root: resolve(cwd, input.root ?? '.'),
+    leaseMs,
+    heartbeatMs: input.heartbeatMs ?? Math.floor(leaseMs / HEARTBEATS_PER_LEASE),
+    logLevel: input.logLevel ?? 'info',
+    legs: (input.legs ?? []).map((leg) => ({ timeoutMs: DEFAULT_CALL_TIMEOUT_MS, ...leg })),
+    ladders: input.ladders ?? {},
+    tools: input.tools ?? [],
+    pools: poolsOf(input.pools ?? {}),
+    probe: { hosted: 'off', ...input.probe },
+    intent: { escalate: false, ...input.intent },
+    limits: { ...DEFAULT_LIMITS, ...input.limits },
+  };
+}
+
+function poolsOf(given: Partial<Record<Pool, PoolSettings>>): Record<Pool, PoolSettings> {
+  const settingsOf = (pool: Pool): PoolSettings => given[pool] ?? { concurrency: DEFAULT_CONCURRENCY[pool] };
+  return Object.fromEntries(POOLS.map((pool) => [pool, settingsOf(pool)])) as Record<Pool, PoolSettings>;
+}
+
+/** What no single key shows: names that meet nothing, names used twice, times that cannot hold together. */
+function contradictionsOf(config: Config): string[] {
+  const legNames = config.legs.map((leg) => leg.name);
+  const unknownLeg = (where: string, leg: string): string[] => {
+    if (legNames.includes(leg)) return [];
+    const allowed = legNames.length === 0 ? 'no leg, as none is configured' : legNames.join(', ');
+    return [
+      `${where} names the leg "${leg}", which is not configured; allowed is ${allowed}.${suggestion(leg, legNames)}`,
+    ];
+  };
+  const problems = [
+    ...repeated('legs', legNames),
+    ...repeated(
+      'tools',
+      config.tools.map((tool) => tool.name),
+    ),
+    ...Object.entries(config.ladders).flatMap(([ladder, legs]) =>
+      legs.flatMap((leg, index) => unknownLeg(`ladders.${ladder}[${index}]`, leg)),
+    ),
+  ];
+  if (config.defaultLeg !== undefined) problems.push(...unknownLeg('defaultLeg', config.defaultLeg));
+  if (config.heartbeatMs * 2 > config.leaseMs) {
+    problems.push(
+      `heartbeatMs is ${config.heartbeatMs} and leaseMs is ${config.leaseMs}; allowed is a heartbeat of at most half the lease, or one lost heartbeat would cost a worker all its work.`,
+    );
+  }
+  return problems;
+}
+
+function repeated(list: string, names: readonly string[]): string[] {
+  const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  return [...twice].map((name) => `${list} holds the name "${name}" more than once; give each its own name.`);
+}
+
+function pick<Input extends object, Key extends keyof Input>(
+  input: Input,
+  keys: readonly Key[],
+): Pick<Input, Key> {
+  const present = keys.filter((key) => input[key] !== undefined).map((key) => [key, input[key]]);
+  return Object.fromEntries(present) as Pick<Input, Key>;
+}

@@ -1,0 +1,148 @@
+/** What a configuration may say, before defaults. Each description completes "allowed is …" in a refusal. */
+import { z } from 'zod';
+import { PROVIDER_KINDS } from '../../providers/contract.ts';
+import type { Pool } from '../../queues/contract.ts';
+import { DOMAINS, TOOL_EFFECTS, type Tool } from '../../tools/contract.ts';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The longest a Node timer can wait. */
+const MAX_TIMER_MS = 2_147_483_647;
+const MAX_CONCURRENCY = 10_000;
+/** A lease shorter than this would run out while a healthy process waits for its turn on a busy machine. */
+const MIN_LEASE_MS = 300;
+
+const durationMs = z
+  .int()
+  .min(1)
+  .max(MAX_TIMER_MS)
+  .describe(`a whole number of milliseconds from 1 to ${MAX_TIMER_MS}`);
+const count = z.int().min(1).describe('a whole number, at least 1');
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w.:/-]{0,99}$/)
+  .describe('a name of 1 to 100 letters, digits and . _ : / -, starting with a letter or digit');
+const path = z.string().min(1).describe('the path of a folder');
+const flag = z.boolean().describe('true or false');
+
+const postgresUrl = urlOf(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database');
+const redisUrl = urlOf(['redis:', 'rediss:'], 'redis://host:6379 (rediss: with TLS)');
+
+const leg = z.strictObject({
+  name,
+  provider: z.enum(PROVIDER_KINDS).describe(`one of ${PROVIDER_KINDS.join(', ')}`),
+  model: z.string().min(1).describe("the model's name as its provider spells it"),
+  baseUrl: urlOf(['http:', 'https:'], 'https://host/v1').exactOptional(),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/)
+    .describe('the name of the environment variable that holds the key, never the key itself')
+    .exactOptional(),
+  window: count.exactOptional(),
+  maxOutputTokens: count.exactOptional(),
+  timeoutMs: durationMs.exactOptional(),
+});
+
+const toolShape = z.object({
+  name,
+  description: z.string().min(1).describe('a text'),
+  inputSchema: z.record(z.string(), z.unknown()).describe('a JSON Schema of type object'),
+  serves: z.array(z.enum(DOMAINS)).describe(`a list of ${DOMAINS.join(', ')}`),
+  alwaysLoaded: flag,
+  effect: z.enum(TOOL_EFFECTS).describe(`one of ${TOOL_EFFECTS.join(', ')}`),
+  approval: flag,
+  timeoutMs: durationMs,
+  parse: callable(),
+  run: callable(),
+});
+
+/** Checked, but handed on as it is: a copy would lose what a tool keeps on its prototype. */
+const tool = z.custom<Tool>().superRefine((value, context) => {
+  const result = toolShape.safeParse(value);
+  for (const issue of result.error?.issues ?? []) {
+    const found = issue.path.reduce<unknown>(memberOf, value);
+    context.addIssue({
+      code: 'custom',
+      path: [...issue.path],
+      input: found,
+      message: 'what defineTool({ name, description, input, run }) returns',
+    });
+  }
+});
+
+const poolSettings = z.strictObject({
+  concurrency: z.int().min(1).max(MAX_CONCURRENCY).describe(`a whole number from 1 to ${MAX_CONCURRENCY}`),
+});
+
+const pools = z.strictObject({
+  turn: poolSettings.exactOptional(),
+  step: poolSettings.exactOptional(),
+  tool: poolSettings.exactOptional(),
+  summary: poolSettings.exactOptional(),
+  probe: poolSettings.exactOptional(),
+  intent: poolSettings.exactOptional(),
+  upkeep: poolSettings.exactOptional(),
+} satisfies Record<Pool, z.ZodType>);
+
+const limits = z.strictObject({
+  stepBudget: count.exactOptional(),
+  turnDeadlineMs: durationMs.exactOptional(),
+  toolTimeoutMs: durationMs.exactOptional(),
+  maxBodyBytes: count.exactOptional(),
+  drainMs: durationMs.exactOptional(),
+});
+
+export const configInput = z.strictObject({
+  databaseUrl: postgresUrl.exactOptional(),
+  redisUrl: redisUrl.exactOptional(),
+  ownerUrl: postgresUrl.exactOptional(),
+  port: z.int().min(0).max(65_535).describe('a whole number from 0 (any free port) to 65535').exactOptional(),
+  host: z.string().min(1).describe('a host name or address to listen on').exactOptional(),
+  dataDir: path.exactOptional(),
+  root: path.exactOptional(),
+  leaseMs: durationMs
+    .min(MIN_LEASE_MS)
+    .describe(`a whole number of milliseconds from ${MIN_LEASE_MS} to ${MAX_TIMER_MS}`)
+    .exactOptional(),
+  heartbeatMs: durationMs.exactOptional(),
+  logLevel: z
+    .enum(LOG_LEVELS)
+    .describe(`one of ${LOG_LEVELS.join(', ')}`)
+    .exactOptional(),
+  legs: z.array(leg).describe('a list of legs').exactOptional(),
+  ladders: z
+    .record(name, z.array(name).min(1).describe('a list of at least one leg name'))
+    .describe('lists of leg names by the name of the ladder')
+    .exactOptional(),
+  defaultLeg: name.exactOptional(),
+  tools: z.array(tool).describe('a list of tools').exactOptional(),
+  pools: pools.exactOptional(),
+  probe: z
+    .strictObject({ hosted: z.enum(['off', 'full']).describe('off or full').exactOptional() })
+    .exactOptional(),
+  intent: z.strictObject({ escalate: flag.exactOptional() }).exactOptional(),
+  limits: limits.exactOptional(),
+});
+
+export type ConfigInput = z.infer<typeof configInput>;
+
+function urlOf(schemes: readonly string[], example: string) {
+  return z
+    .string()
+    .refine((text) => {
+      if (!URL.canParse(text)) return false;
+      const url = new URL(text);
+      // `?host=` names the folder of a Unix socket, as libpq spells it.
+      return schemes.includes(url.protocol) && (url.hostname !== '' || url.searchParams.has('host'));
+    })
+    .describe(`a URL like ${example}`);
+}
+
+function callable() {
+  return z.custom<(...args: never) => unknown>((value) => typeof value === 'function').describe('a function');
+}
+
+function memberOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}

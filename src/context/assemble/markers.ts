@@ -1,0 +1,21 @@
+/** Our control markers, and the guard that keeps everybody else's text from looking like one. */
+
+const TAGS = ['turn_context', 'intent', 'stance', 'thread', 'work_contract', 'context_summary'] as const;
+const BRACKETS = ['evidence:', 'empty-step', 'omitted'] as const;
+
+const FORGED = new RegExp(`<(?=/?(?:${TAGS.join('|')})\\b)|\\[(?=(?:${BRACKETS.join('|')}))`, 'gi');
+
+/**
+ * Makes text of users, models and tools unable to open or close a marker: the one character that would
+ * start it becomes its entity. Text without such a start is returned as it is; applying it twice changes nothing.
+ */
+export function escapeMarkers(text: string): string {
+  return text.replace(FORGED, (start) => (start === '<' ? '&lt;' : '&#91;'));
+}
+
+export type Tag = (typeof TAGS)[number];
+
+/** `content` is ours: whatever came from elsewhere in it was escaped before. */
+export function tagged(tag: Tag, content: string, attributes = ''): string {
+  return `<${tag}${attributes}>\n${content}\n</${tag}>`;
+}

@@ -1,0 +1,84 @@
+/** Renders one turn as messages. The same walk serves the request, the weight the planner uses and the close. */
+import type { AssistantBlock, InputBlock, ToolResultBlock } from '../../ledger/blocks.ts';
+import { byteLength, canonicalJson } from '../../ledger/json.ts';
+import { type StepView, type TurnView, toolCalls } from '../../ledger/view.ts';
+import type { ChatMessage } from '../request.ts';
+import { escapeMarkers } from './markers.ts';
+import { nudgeText } from './nudges.ts';
+
+/** Bytes a wire spends around each message: roles, ids, separators. */
+export const MESSAGE_OVERHEAD_BYTES = 16;
+/** What an image is counted as, whatever its file size: providers bill by area. */
+export const IMAGE_BYTES_EQUIVALENT = 6_000;
+
+const NO_RESULT = 'No result: the turn ended before this call finished. It may or may not have taken effect.';
+
+/**
+ * The turn's messages, oldest first. An open turn shows its tail and its thinking; a closed one shows
+ * neither, and an explicit body stands for every result it never got.
+ */
+export function renderTurn(turn: TurnView, tail: string | null): readonly ChatMessage[] {
+  const messages: ChatMessage[] = [{ role: 'user', content: directive(turn.input, tail) }];
+  for (const step of turn.steps) messages.push(...renderStep(step, turn.closed === null));
+  return messages;
+}
+
+function directive(input: readonly InputBlock[], tail: string | null): readonly InputBlock[] {
+  const own = input.map((block) =>
+    block.type === 'text' ? { ...block, text: escapeMarkers(block.text) } : block,
+  );
+  if (tail === null) return own;
+  const firstText = own.findIndex((block) => block.type === 'text');
+  const at = firstText === -1 ? own.length : firstText;
+  return [...own.slice(0, at), { type: 'text', text: tail }, ...own.slice(at)];
+}
+
+function renderStep(step: StepView, open: boolean): readonly ChatMessage[] {
+  if (step.nudge !== null)
+    return [{ role: 'user', content: [{ type: 'text', text: nudgeText(step.nudge.check) }] }];
+  const content = step.content.flatMap((block): AssistantBlock[] => {
+    if (block.type === 'thinking') return open ? [block] : [];
+    if (block.type === 'text')
+      return block.text === '' ? [] : [{ ...block, text: escapeMarkers(block.text) }];
+    return [block];
+  });
+  const messages: ChatMessage[] = content.length > 0 ? [{ role: 'assistant', content }] : [];
+  const calls = toolCalls(step.content);
+  if (calls.length === 0) return messages;
+  const results = calls.map((call, index): ToolResultBlock => {
+    const result = step.results.get(index);
+    return {
+      type: 'tool_result',
+      callId: call.id,
+      name: call.name,
+      content: result?.content ?? NO_RESULT,
+      isError: result === undefined || result.status !== 'ok',
+    };
+  });
+  return [...messages, { role: 'user', content: results }];
+}
+
+/** UTF-8 bytes the messages put before a model; thinking is left out, as usage ratios leave it out. */
+export function weighMessages(messages: readonly ChatMessage[]): number {
+  let bytes = 0;
+  for (const message of messages) {
+    bytes += MESSAGE_OVERHEAD_BYTES;
+    for (const block of message.content) bytes += weighBlock(block);
+  }
+  return bytes;
+}
+
+function weighBlock(block: ChatMessage['content'][number]): number {
+  switch (block.type) {
+    case 'text':
+      return byteLength(block.text);
+    case 'image':
+      return IMAGE_BYTES_EQUIVALENT;
+    case 'tool_call':
+      return byteLength(block.name) + byteLength(canonicalJson(block.args));
+    case 'tool_result':
+      return byteLength(block.content);
+    case 'thinking':
+      return 0;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Every kind of record, with the shape of its body. `protocol` records decide what a request carries and
+ * refuse a replay when unknown; `display` and `forensic` ones inform people and may be skipped.
+ */
+import { z } from 'zod';
+import { assistantBlock, inputBlock, json } from './blocks.ts';
+
+export const RECORD_CLASSES = ['protocol', 'display', 'forensic'] as const;
+export type RecordClass = (typeof RECORD_CLASSES)[number];
+
+export const OUTCOMES = ['completed', 'degraded', 'failed', 'cancelled'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export const TURN_MODES = ['enqueue', 'steer', 'interrupt', 'reject'] as const;
+export type TurnMode = (typeof TURN_MODES)[number];
+
+export const TOOL_STATUSES = [
+  'ok',
+  'error',
+  'invalid_args',
+  'unknown_tool',
+  'timeout',
+  'too_many_calls',
+  'denied',
+  'outcome_unknown',
+] as const;
+export type ToolStatus = (typeof TOOL_STATUSES)[number];
+
+const usage = z.strictObject({
+  inputTokens: z.number(),
+  cacheReadTokens: z.number(),
+  cacheWriteTokens: z.number(),
+  outputTokens: z.number(),
+});
+
+const count = z.int().nonnegative();
+const data = z.record(z.string(), json);
+
+/** `runs` are turn numbers, both ends included, oldest first: the history a request carries. */
+export const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'packet']) });
+
+const PROTOCOL = {
+  'session-created': z.strictObject({
+    leg: z.string(),
+    ladder: z.array(z.string()).optional(),
+    policy: z.strictObject({ name: z.enum(['plan']), options: data }),
+    tools: z.array(z.string()).nullable(),
+    system: z.string(),
+    locale: z.string().optional(),
+    timezone: z.string().optional(),
+    metadata: data,
+  }),
+  'head-created': z.strictObject({ head: z.uuid(), from: z.uuid().nullable(), atSeq: count }),
+  'head-moved': z.strictObject({ head: z.uuid() }),
+  'turn-accepted': z.strictObject({
+    number: count,
+    input: z.array(inputBlock).min(1),
+    mode: z.enum(TURN_MODES),
+    metadata: data.optional(),
+    retryOf: z.uuid().optional(),
+  }),
+  'turn-context': z.strictObject({ utc: z.string(), timezone: z.string(), locale: z.string().optional() }),
+  reading: z.strictObject({
+    source: z.enum(['lexical', 'classifier']),
+    act: z.string(),
+    domains: z.array(z.string()),
+    confidence: z.number(),
+  }),
+  'context-plan': z.strictObject({
+    assembler: count,
+    policy: z.string(),
+    runs: z.array(planRun),
+    budgetTokens: z.number(),
+    spentTokens: z.number(),
+    leftOut: count,
+    prefixDigest: z.string(),
+    profile: data,
+  }),
+  'assistant-message': z.strictObject({
+    step: count,
+    content: z.array(assistantBlock),
+    finish: z.enum(['stop', 'tool_calls', 'length', 'content_filter', 'other']),
+  }),
+  'tool-result': z.strictObject({
+    step: count,
+    index: count,
+    callId: z.string(),
+    name: z.string(),
+    status: z.enum(TOOL_STATUSES),
+    evidence: z.string(),
+    content: z.string(),
+    /** True when `content` is a window and an `evidence-body` record holds the whole. */
+    windowed: z.boolean(),
+  }),
+  'evidence-body': z.strictObject({ evidence: z.string(), content: z.string() }),
+  nudge: z.strictObject({ step: count, check: z.enum(['empty-step']) }),
+  packet: z.strictObject({
+    from: count,
+    to: count,
+    text: z.string(),
+    quality: z.enum(['deterministic', 'model']),
+  }),
+  'capacity-probe': z.strictObject({ leg: z.string(), profile: data }),
+  'capacity-feedback': z.strictObject({
+    leg: z.string(),
+    reason: z.enum(['over-length']),
+    rejectedTokens: count,
+    limitTokens: count.optional(),
+  }),
+  'turn-closed': z.strictObject({ outcome: z.enum(OUTCOMES), reason: z.string(), steps: count }),
+  erased: z.strictObject({ seq: count, digest: z.string() }),
+} as const;
+
+const DISPLAY = {
+  'check-fired': z.strictObject({ step: count, check: z.string(), verdict: z.string() }),
+  'call-retrying': z.strictObject({ child: z.string(), attempt: count, code: z.string(), delayMs: count }),
+} as const;
+
+const FORENSIC = {
+  'work-receipt': z.strictObject({
+    child: z.string(),
+    step: count,
+    purpose: z.enum(['step', 'intent', 'summary', 'probe']),
+    leg: z.string(),
+    provider: z.string(),
+    model: z.string(),
+    attempt: count,
+    settlement: z.string(),
+    usage: usage.nullable(),
+    requestDigest: z.string().nullable(),
+    prefixDigest: z.string().nullable(),
+    requestBytes: count,
+    firstTokenMs: z.number().nullable(),
+    totalMs: z.number(),
+  }),
+  'late-result': z.strictObject({
+    child: z.string(),
+    fence: count,
+    reason: z.string(),
+    digest: z.string(),
+    bytes: count,
+  }),
+  'actor-parked': z.strictObject({ actor: z.string(), reason: z.string() }),
+} as const;
+
+const SCHEMAS = { ...PROTOCOL, ...DISPLAY, ...FORENSIC } as const;
+
+export type RecordKind = keyof typeof SCHEMAS;
+export type BodyOf<K extends RecordKind> = z.infer<(typeof SCHEMAS)[K]>;
+export type RecordDraft = {
+  [K in RecordKind]: { readonly kind: K; readonly body: BodyOf<K>; readonly turnId: string | null };
+}[RecordKind];
+
+export function isKnownKind(kind: string): kind is RecordKind {
+  return Object.hasOwn(SCHEMAS, kind);
+}
+
+export function classOf(kind: RecordKind): RecordClass {
+  if (Object.hasOwn(PROTOCOL, kind)) return 'protocol';
+  return Object.hasOwn(DISPLAY, kind) ? 'display' : 'forensic';
+}
+
+/** @throws ZodError naming the member that does not fit. */
+export function parseBody<K extends RecordKind>(kind: K, value: unknown): BodyOf<K> {
+  return SCHEMAS[kind].parse(value) as BodyOf<K>;
+}
+
+export const RECORD_KINDS = Object.keys(SCHEMAS) as readonly RecordKind[];

@@ -1,0 +1,152 @@
+/**
+ * The fold from records to a turn as a request or a person needs it. Records of one turn go in, in sequence
+ * order; everything else of the session is another turn's and is folded apart.
+ */
+import type { AssistantBlock, InputBlock, ToolCallBlock } from './blocks.ts';
+import { TurnwrightError } from './errors.ts';
+import { type BodyOf, isKnownKind, type RecordKind } from './kinds.ts';
+
+/** What the fold needs of a stored record; `body` is its parsed content. */
+export interface RecordView {
+  readonly seq: number;
+  readonly kind: string;
+  readonly class: string;
+  readonly turnId: string | null;
+  readonly body: unknown;
+}
+
+export interface StepView {
+  readonly step: number;
+  readonly seq: number;
+  readonly content: readonly AssistantBlock[];
+  readonly finish: BodyOf<'assistant-message'>['finish'];
+  /** By call index; a call not answered yet has no entry. */
+  readonly results: ReadonlyMap<number, BodyOf<'tool-result'>>;
+  /** Set when the reply was sent back with a nudge: it is discarded, the nudge stands in its place. */
+  readonly nudge: BodyOf<'nudge'> | null;
+}
+
+export interface TurnView {
+  readonly turnId: string;
+  readonly number: number;
+  readonly input: readonly InputBlock[];
+  readonly context: BodyOf<'turn-context'> | null;
+  readonly reading: BodyOf<'reading'> | null;
+  /** The newest plan: frozen for the turn unless an over-length reply replaced it. */
+  readonly plan: BodyOf<'context-plan'> | null;
+  readonly rejections: readonly BodyOf<'capacity-feedback'>[];
+  readonly steps: readonly StepView[];
+  readonly closed: BodyOf<'turn-closed'> | null;
+  readonly lastSeq: number;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type StepDraft = Mutable<Omit<StepView, 'results'>> & { results: Map<number, BodyOf<'tool-result'>> };
+type TurnDraft = Mutable<Omit<TurnView, 'steps' | 'rejections'>> & {
+  steps: StepDraft[];
+  rejections: BodyOf<'capacity-feedback'>[];
+};
+
+/**
+ * @throws TurnwrightError `ledger_corrupt` for an unknown protocol kind, or a turn whose records do not begin
+ * with its acceptance.
+ */
+export function foldTurn(records: readonly RecordView[]): TurnView {
+  let turn: TurnDraft | null = null;
+  for (const record of records) {
+    if (!isKnownKind(record.kind)) {
+      if (record.class !== 'protocol') continue;
+      throw corrupt(record, `is of the unknown protocol kind "${record.kind}"; run a version that knows it`);
+    }
+    if (record.kind === 'turn-accepted') turn = openTurn(record);
+    else if (turn === null) throw corrupt(record, 'comes before the turn it belongs to was accepted');
+    else applyRecord(turn, record, record.kind);
+    turn.lastSeq = record.seq;
+  }
+  if (turn === null)
+    throw new TurnwrightError('ledger_corrupt', 'A turn has no records; run `turnwright session verify`.');
+  return turn;
+}
+
+function openTurn(record: RecordView): TurnDraft {
+  const body = record.body as BodyOf<'turn-accepted'>;
+  return {
+    turnId: record.turnId ?? '',
+    number: body.number,
+    input: body.input,
+    context: null,
+    reading: null,
+    plan: null,
+    rejections: [],
+    steps: [],
+    closed: null,
+    lastSeq: record.seq,
+  };
+}
+
+function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): void {
+  switch (kind) {
+    case 'turn-context':
+      turn.context = record.body as BodyOf<'turn-context'>;
+      return;
+    case 'reading':
+      turn.reading = record.body as BodyOf<'reading'>;
+      return;
+    case 'context-plan':
+      turn.plan = record.body as BodyOf<'context-plan'>;
+      return;
+    case 'capacity-feedback':
+      turn.rejections.push(record.body as BodyOf<'capacity-feedback'>);
+      return;
+    case 'assistant-message': {
+      const { step, content, finish } = record.body as BodyOf<'assistant-message'>;
+      turn.steps.push({ step, seq: record.seq, content, finish, results: new Map(), nudge: null });
+      return;
+    }
+    case 'tool-result': {
+      const result = record.body as BodyOf<'tool-result'>;
+      stepOf(turn, record, result.step).results.set(result.index, result);
+      return;
+    }
+    case 'nudge': {
+      const nudge = record.body as BodyOf<'nudge'>;
+      stepOf(turn, record, nudge.step).nudge = nudge;
+      return;
+    }
+    case 'turn-closed':
+      turn.closed = record.body as BodyOf<'turn-closed'>;
+      return;
+    default:
+      return;
+  }
+}
+
+function stepOf(turn: TurnDraft, record: RecordView, step: number): StepDraft {
+  const found = turn.steps.find((candidate) => candidate.step === step);
+  if (found === undefined) throw corrupt(record, `names step ${step}, which the turn does not have`);
+  return found;
+}
+
+function corrupt(record: RecordView, problem: string): TurnwrightError {
+  return new TurnwrightError('ledger_corrupt', `Record ${record.seq} ${problem}.`, {
+    details: { seq: record.seq },
+  });
+}
+
+export function toolCalls(content: readonly AssistantBlock[]): readonly ToolCallBlock[] {
+  return content.filter((block) => block.type === 'tool_call');
+}
+
+export function visibleText(content: readonly (AssistantBlock | InputBlock)[]): string {
+  return content
+    .filter((block) => block.type === 'text')
+    .map((block) => block.text)
+    .join('');
+}
+
+/** The turn's answer: the text of its last step, unless that step called tools or was sent back. */
+export function finalAnswer(turn: TurnView): string | null {
+  const last = turn.steps.at(-1);
+  if (last === undefined || last.nudge !== null || toolCalls(last.content).length > 0) return null;
+  return visibleText(last.content);
+}

@@ -1,0 +1,160 @@
+/**
+ * A reply as it arrives. Parts are keyed by the wire's own position and keep the order of their first
+ * appearance; `finish` turns them into blocks. Bounded, so that a server cannot fill the process.
+ */
+import type { FinishReason } from '../context/request.ts';
+import type { AssistantBlock, ToolCallBlock } from '../ledger/blocks.ts';
+import type { Delta } from './contract.ts';
+import { MalformedReply } from './malformed-reply.ts';
+import { readArgs } from './tool-args.ts';
+
+export const MAX_REPLY_BYTES = 32 * 1_048_576;
+/** Far above any reply; bounds what empty parts cost. */
+const MAX_PARTS = 4_096;
+
+interface TextPart {
+  readonly kind: 'text' | 'thinking';
+  readonly pieces: string[];
+  signature: string | null;
+}
+
+interface CallPart {
+  readonly kind: 'call';
+  readonly pieces: string[];
+  id: string | null;
+  name: string;
+}
+
+type Part = TextPart | CallPart;
+
+export class ReplyDraft {
+  readonly #deliver: (delta: Delta) => void;
+  readonly #elapsedMs: () => number;
+  readonly #parts = new Map<string, Part>();
+  #heldBytes = 0;
+  #firstTokenMs: number | null = null;
+
+  constructor(deliver: (delta: Delta) => void, elapsedMs: () => number) {
+    this.#deliver = deliver;
+    this.#elapsedMs = elapsedMs;
+  }
+
+  get firstTokenMs(): number | null {
+    return this.#firstTokenMs;
+  }
+
+  write(key: string, kind: 'text' | 'thinking', piece: string): void {
+    const part = this.#part(key, () => ({ kind, pieces: [], signature: null }));
+    if (part.kind !== kind)
+      throw new MalformedReply(`Part ${key} of the reply changed from ${part.kind} to ${kind}.`);
+    if (piece === '') return;
+    this.#add(part, piece);
+    this.#deliver({ type: kind, text: piece });
+  }
+
+  sign(key: string, signature: string): void {
+    const part = this.#part(key, () => ({ kind: 'thinking', pieces: [], signature: null }));
+    this.#weigh(signature);
+    if (part.kind === 'thinking') part.signature = signature;
+  }
+
+  /** Once any thinking of this reply cannot be kept whole, none of it may go back as signed. */
+  unsign(): void {
+    for (const part of this.#parts.values()) if (part.kind === 'thinking') part.signature = null;
+  }
+
+  /** Opens the call on first sight; a later id or name fills what was missing. */
+  call(key: string, id: string | null, name: string | null): void {
+    const part = this.#part(key, () => ({ kind: 'call', pieces: [], id: null, name: '' }));
+    if (part.kind !== 'call')
+      throw new MalformedReply(`Part ${key} of the reply changed from ${part.kind} to a call.`);
+    this.#weigh((id ?? '') + (name ?? ''));
+    part.id ??= id;
+    if (part.name === '') part.name = name ?? '';
+    this.#firstTokenMs ??= this.#elapsedMs();
+  }
+
+  callId(key: string): string | null {
+    const part = this.#parts.get(key);
+    return part?.kind === 'call' ? part.id : null;
+  }
+
+  args(key: string, piece: string): void {
+    const part = this.#parts.get(key);
+    if (part?.kind !== 'call') throw new MalformedReply(`Arguments came for part ${key}, which is no call.`);
+    this.#add(part, piece);
+  }
+
+  /** `finish` as the wire stated it; calls win over it, since some servers say `stop` for them. */
+  finish(stated: FinishReason): {
+    readonly content: readonly AssistantBlock[];
+    readonly finish: FinishReason;
+  } {
+    const ids = new CallIds([...this.#parts.values()]);
+    const content: AssistantBlock[] = [];
+    for (const part of this.#parts.values()) {
+      if (part.kind === 'call') content.push(callBlock(part, ids.next(part.id)));
+      else if (part.pieces.length > 0 || part.signature !== null) content.push(textBlock(part));
+    }
+    const calls = content.some((block) => block.type === 'tool_call');
+    if (calls && stated === 'stop') return { content, finish: 'tool_calls' };
+    return { content, finish: !calls && stated === 'tool_calls' ? 'other' : stated };
+  }
+
+  #part(key: string, create: () => Part): Part {
+    const known = this.#parts.get(key);
+    if (known !== undefined) return known;
+    if (this.#parts.size >= MAX_PARTS)
+      throw new MalformedReply(`The reply has more than ${MAX_PARTS} parts.`);
+    const part = create();
+    this.#parts.set(key, part);
+    return part;
+  }
+
+  #add(part: Part, piece: string): void {
+    this.#weigh(piece);
+    part.pieces.push(piece);
+    this.#firstTokenMs ??= this.#elapsedMs();
+  }
+
+  #weigh(piece: string): void {
+    this.#heldBytes += Buffer.byteLength(piece, 'utf8');
+    if (this.#heldBytes > MAX_REPLY_BYTES) {
+      throw new MalformedReply(`The reply is larger than ${MAX_REPLY_BYTES} bytes.`);
+    }
+  }
+}
+
+/** A missing or repeated id becomes `call_<index>`, so that every result finds one call. */
+class CallIds {
+  readonly #given: ReadonlySet<string>;
+  readonly #used = new Set<string>();
+  #index = 0;
+
+  constructor(parts: readonly Part[]) {
+    this.#given = new Set(
+      parts.flatMap((part) => (part.kind === 'call' && part.id !== null ? [part.id] : [])),
+    );
+  }
+
+  next(given: string | null): string {
+    const index = this.#index;
+    this.#index += 1;
+    let id = given !== null && !this.#used.has(given) ? given : `call_${index}`;
+    for (let again = 1; id !== given && (this.#used.has(id) || this.#given.has(id)); again += 1) {
+      id = `call_${index}_${again}`;
+    }
+    this.#used.add(id);
+    return id;
+  }
+}
+
+function callBlock(part: CallPart, id: string): ToolCallBlock {
+  return { type: 'tool_call', id, name: part.name, ...readArgs(part.pieces.join('')) };
+}
+
+function textBlock(part: TextPart): AssistantBlock {
+  const text = part.pieces.join('');
+  if (part.kind === 'text') return { type: 'text', text };
+  return { type: 'thinking', text, ...(part.signature === null ? {} : { signature: part.signature }) };
+}

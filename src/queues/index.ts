@@ -1,0 +1,21 @@
+export { boardQueues } from './bull.ts';
+export { createPostgresBus } from './bus/postgres-bus.ts';
+export { createRedisBus } from './bus/redis-bus.ts';
+export type { Bus, DeltaFrame, DeltaStore, Notices } from './bus.ts';
+export {
+  type Admission,
+  type JobPresence,
+  type JobRef,
+  jobId,
+  jobRef,
+  POOLS,
+  type Pool,
+  type PoolWorker,
+  type QueueBackend,
+  type WorkOptions,
+} from './contract.ts';
+export { isPool, POOL_QUEUE_NAMES } from './pools.ts';
+export { createPostgresQueueBackend, type PostgresBackendOptions } from './postgres.ts';
+export { prepareSchema as prepareQueueSchema } from './postgres-connection.ts';
+export { createRedisBackend, type RedisBackendOptions } from './redis.ts';
+export type { BullBackend } from './transport.ts';

@@ -1,0 +1,140 @@
+/**
+ * Admission: at most twice a pool's live concurrency stands in the queue, Postgres holds the rest. Each process
+ * keeps an estimate of the room, corrected from the database on every refresh; with room, the committing process
+ * hands over at once, without asking.
+ */
+import type { Commit, HandOver, SessionRef, UpkeepStore } from '../db/contract.ts';
+import { type Admission as Admitted, POOLS, type Pool, type QueueBackend } from '../queues/contract.ts';
+
+/** Rows in the queue per running slot: one running, one ready. */
+const DEPTH_PER_SLOT = 2;
+/** Room a process assumes for a pool nobody reported yet: a first turn need not wait for the first refresh. */
+const UNKNOWN_ROOM = 8;
+const LARGEST_PULL = 256;
+
+interface Gauge {
+  room: number;
+  backlog: boolean;
+  pulling: boolean;
+}
+
+export interface AdmissionOptions {
+  readonly queue: QueueBackend;
+  readonly upkeep: UpkeepStore;
+  readonly leaseMs: number;
+  readonly onError: (error: unknown) => void;
+  /** Something falls due in so many milliseconds: the sweeper should look then. */
+  readonly wakeIn: (delayMs: number) => void;
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #gauges = new Map<Pool, Gauge>(
+    POOLS.map((pool) => [pool, { room: UNKNOWN_ROOM, backlog: false, pulling: false }]),
+  );
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Marks the rows of a commit that this process will hand over itself. */
+  reserve(commit: Commit): Commit {
+    if (commit.outbox.length === 0) return commit;
+    const outbox = commit.outbox.map((row) => {
+      const gauge = this.#gauge(row.pool);
+      if (row.delayMs > 0 || gauge.room <= 0 || gauge.backlog) return row;
+      gauge.room -= 1;
+      return { ...row, admitted: true };
+    });
+    return { ...commit, outbox };
+  }
+
+  release(commit: Commit): void {
+    for (const row of commit.outbox) if (row.admitted) this.#gauge(row.pool).room += 1;
+  }
+
+  /** After the commit. A queue that is away is no failure: the sweep hands over what was not. */
+  async committed(commit: Commit): Promise<void> {
+    const ready = new Map<Pool, Admitted[]>();
+    for (const row of commit.outbox) {
+      if (row.delayMs > 0) this.#options.wakeIn(row.delayMs);
+      else if (row.admitted) push(ready, row.pool as Pool, admitted(commit, row));
+      else this.#heldBack(row.pool as Pool);
+    }
+    for (const timer of commit.timers) this.#options.wakeIn(timer.delayMs);
+    await Promise.all([...ready].map(([pool, rows]) => this.handOver(pool, rows)));
+  }
+
+  #heldBack(pool: Pool): void {
+    const gauge = this.#gauge(pool);
+    gauge.backlog = true;
+    if (gauge.room > 0) void this.pull(pool);
+  }
+
+  async handOver(pool: Pool, rows: readonly Admitted[]): Promise<void> {
+    try {
+      await this.#options.queue.admit(pool, rows);
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  /** A job was claimed: its place is free for the next row of the backlog. */
+  claimed(pool: Pool): void {
+    const gauge = this.#gauge(pool);
+    gauge.room += 1;
+    if (gauge.backlog) void this.pull(pool);
+  }
+
+  /** Corrects every estimate, and takes from the backlog what there is room for. */
+  async refresh(): Promise<void> {
+    const states = await this.#options.upkeep.poolState(this.#options.leaseMs);
+    for (const state of states) {
+      const gauge = this.#gauge(state.pool);
+      gauge.room = DEPTH_PER_SLOT * state.concurrency - state.admitted;
+      gauge.backlog = state.backlog > 0;
+    }
+    await Promise.all(POOLS.filter((pool) => this.#gauge(pool).backlog).map((pool) => this.pull(pool)));
+  }
+
+  async pull(pool: Pool): Promise<void> {
+    const gauge = this.#gauge(pool);
+    if (gauge.pulling || gauge.room <= 0) return;
+    gauge.pulling = true;
+    try {
+      const limit = Math.min(gauge.room, LARGEST_PULL);
+      const rows = await this.#options.upkeep.admit(pool, limit);
+      gauge.room -= rows.length;
+      if (rows.length < limit) gauge.backlog = false;
+      if (rows.length > 0)
+        await this.handOver(
+          pool,
+          rows.map((row) => admitted(row, row)),
+        );
+    } catch (error) {
+      this.#options.onError(error);
+    } finally {
+      gauge.pulling = false;
+    }
+  }
+
+  #gauge(pool: string): Gauge {
+    const gauge = this.#gauges.get(pool as Pool);
+    if (gauge === undefined) throw new Error(`no pool is called "${pool}"`);
+    return gauge;
+  }
+}
+
+function admitted(
+  { tenant, session }: SessionRef,
+  row: Pick<HandOver, 'actor' | 'child' | 'dispatch' | 'priority'>,
+): Admitted {
+  const { actor, child, dispatch, priority } = row;
+  return { ref: { tenant, session, actor, child, dispatch }, priority };
+}
+
+function push(map: Map<Pool, Admitted[]>, pool: Pool, row: Admitted): void {
+  const rows = map.get(pool);
+  if (rows === undefined) map.set(pool, [row]);
+  else rows.push(row);
+}

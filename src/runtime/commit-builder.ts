@@ -1,0 +1,78 @@
+/** Gathers what one hop changes. Pure: the chain is computed when the hop is built. */
+import type { Commit, SessionHead } from '../db/contract.ts';
+import { chainRecords, type PlacedDraft } from '../ledger/chain.ts';
+import type { RecordDraft } from '../ledger/kinds.ts';
+
+type Lists = {
+  -readonly [K in keyof Commit as Commit[K] extends readonly unknown[]
+    ? K
+    : never]: Commit[K] extends readonly (infer T)[] ? T[] : never;
+};
+
+export class CommitBuilder {
+  readonly session: SessionHead;
+  readonly lists: Omit<Lists, 'records'> = {
+    actors: [],
+    events: [],
+    calls: [],
+    outbox: [],
+    cancels: [],
+    timers: [],
+    clearedTimers: [],
+    turns: [],
+    turnChanges: [],
+    heads: [],
+    packets: [],
+    evidence: [],
+  };
+  settle: Commit['settle'];
+  create: Commit['create'];
+  readonly #drafts: PlacedDraft[] = [];
+  #nextTurn: number;
+  #nextEvidence: number;
+
+  constructor(session: SessionHead) {
+    this.session = session;
+    this.#nextTurn = session.nextTurn;
+    this.#nextEvidence = session.nextEvidence;
+  }
+
+  /** Returns the sequence number the record will have. */
+  append(headId: string, draft: RecordDraft): number {
+    this.#drafts.push({ headId, draft });
+    return this.session.nextSeq + this.#drafts.length - 1;
+  }
+
+  takeTurnNumber(): number {
+    return this.#nextTurn++;
+  }
+
+  takeEvidence(): number {
+    return this.#nextEvidence++;
+  }
+
+  /** Drafts of one turn so far, in order, with the sequence numbers they will have. */
+  draftsOf(turnId: string): readonly { readonly seq: number; readonly draft: RecordDraft }[] {
+    return this.#drafts.flatMap(({ draft }, index) =>
+      draft.turnId === turnId ? [{ seq: this.session.nextSeq + index, draft }] : [],
+    );
+  }
+
+  build(): Commit {
+    const { tenant, session, nextSeq, lastDigest } = this.session;
+    const records = chainRecords({ session, nextSeq, lastDigest }, this.#drafts);
+    return {
+      tenant,
+      session,
+      ...(this.create === undefined ? {} : { create: this.create }),
+      ...(this.settle === undefined ? {} : { settle: this.settle }),
+      baseSeq: nextSeq,
+      nextSeq: nextSeq + records.length,
+      lastDigest: records.at(-1)?.digest ?? lastDigest,
+      nextTurn: this.#nextTurn,
+      nextEvidence: this.#nextEvidence,
+      records,
+      ...this.lists,
+    };
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * Applies events to actors. The loop is: load, build the hop purely, commit with compare-and-set, tell the
+ * queue. A lost race loads again; nothing is locked while a transition runs.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ActorRef, Commit, EvidenceRow, Loaded, RawRecord, Store } from '../db/contract.ts';
+import { TurnwrightError } from '../ledger/errors.ts';
+import type { RecordDraft } from '../ledger/kinds.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
+import type { Admission } from './admission.ts';
+import { CommitBuilder } from './commit-builder.ts';
+import { buildHop, type HopContext, type MachineEvent, type NewActor } from './hop.ts';
+import { findMachine } from './snapshot.ts';
+
+/** Lost races on one session before the caller is told to come back. */
+const MAX_RACES = 50;
+const RACE_PAUSE_MS = 2;
+
+/** Records a worker brings with its result, made when the numbers of the hop are known. */
+export interface Additions {
+  readonly drafts: readonly RecordDraft[];
+  /** `draft` is the index of the record that holds the whole result. */
+  readonly evidence?: readonly (Omit<EvidenceRow, 'seq' | 'turn'> & { readonly draft: number })[];
+  readonly packet?: {
+    readonly from: number;
+    readonly to: number;
+    readonly bytes: number;
+    readonly draft: number;
+  };
+}
+
+export interface Delivery {
+  readonly id: string;
+  readonly event: MachineEvent;
+  /** What the claim brought; left out, it is loaded. */
+  readonly loaded?: Loaded;
+  readonly records?: readonly RawRecord[];
+  readonly settle?: Commit['settle'];
+  readonly additions?: (takeEvidence: () => number) => Additions;
+  /** Actors that begin when the event closes the turn. */
+  readonly onClose?: readonly NewActor[];
+}
+
+/** `ended`: the actor had finished. `superseded`: the call was taken over or cancelled. `duplicate`: applied before. */
+export type Delivered =
+  | 'applied'
+  | 'ended'
+  | 'superseded'
+  | 'duplicate'
+  | 'left-for-other-version'
+  | 'parked'
+  | 'missing';
+
+export interface EngineOptions {
+  readonly store: Store;
+  readonly registry: MachineRegistry;
+  readonly admission: Admission;
+  readonly nowMs: () => number;
+  readonly timezone: string;
+}
+
+export class Engine {
+  readonly store: Store;
+  readonly admission: Admission;
+  readonly #options: EngineOptions;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.store = options.store;
+    this.admission = options.admission;
+  }
+
+  hopContext(): HopContext {
+    const { registry, nowMs, timezone } = this.#options;
+    return { registry, nowUtc: new Date(nowMs()).toISOString(), timezone };
+  }
+
+  /** Applies one event, once. */
+  async deliver(ref: ActorRef, delivery: Delivery): Promise<Delivered> {
+    let loaded: Loaded | null = delivery.loaded ?? null;
+    let records = delivery.records ?? null;
+    for (let race = 0; race < MAX_RACES; race++) {
+      loaded ??= await this.store.load(ref);
+      if (loaded === null) return 'missing';
+      if (loaded.actor.status !== 'active') return this.#afterEnd(ref, loaded, delivery);
+      const built = this.#build(loaded, delivery, records);
+      if (built === 'needs-records') {
+        records = await this.store.turnRecords(ref, loaded.actor.turn ?? '');
+        continue;
+      }
+      const result = await this.commit(built.commit);
+      if (result === 'applied') return built.outcome;
+      if (result !== 'conflict') return result;
+      loaded = null;
+      records = null;
+      if (race > 1) await delay(RACE_PAUSE_MS * race);
+    }
+    throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
+  }
+
+  /** Commits, and hands to the queue what there is room for. The queue being away changes nothing. */
+  async commit(commit: Commit): Promise<'applied' | 'conflict' | 'superseded' | 'duplicate'> {
+    const placed = this.admission.reserve(commit);
+    const result = await this.store.apply(placed).catch((error: unknown) => {
+      this.admission.release(placed);
+      throw error;
+    });
+    if (result === 'applied') await this.admission.committed(placed);
+    else this.admission.release(placed);
+    return result;
+  }
+
+  /** Appends records without an event: what is kept of work that changes nothing. */
+  async append(
+    ref: ActorRef,
+    drafts: readonly RecordDraft[],
+    also: (builder: CommitBuilder) => void = () => {},
+  ): Promise<Delivered> {
+    for (let race = 0; race < MAX_RACES; race++) {
+      const loaded = await this.store.load(ref);
+      if (loaded === null) return 'missing';
+      const builder = new CommitBuilder(loaded.session);
+      const head = loaded.turn?.head ?? loaded.session.liveHead;
+      for (const draft of drafts) builder.append(head, draft);
+      also(builder);
+      const result = await this.commit(builder.build());
+      if (result !== 'conflict') return result;
+      await delay(RACE_PAUSE_MS * race);
+    }
+    throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
+  }
+
+  #build(
+    loaded: Loaded,
+    delivery: Delivery,
+    records: readonly RawRecord[] | null,
+  ): 'needs-records' | { readonly commit: Commit; readonly outcome: Delivered } {
+    const builder = new CommitBuilder(loaded.session);
+    if (delivery.settle !== undefined) builder.settle = delivery.settle;
+    const head = loaded.turn?.head ?? loaded.session.liveHead;
+    if (delivery.additions !== undefined)
+      addTo(
+        builder,
+        head,
+        loaded.actor.turn,
+        delivery.additions(() => builder.takeEvidence()),
+      );
+    const { actor } = loaded;
+    if (findMachine(this.#options.registry, actor.machine, actor.version) === null) {
+      builder.lists.events.push({
+        actor: actor.actor,
+        id: delivery.id,
+        event: JSON.stringify(delivery.event),
+        revision: null,
+        digest: null,
+      });
+      return { commit: builder.build(), outcome: 'left-for-other-version' };
+    }
+    try {
+      const built = buildHop(
+        builder,
+        this.hopContext(),
+        { loaded, event: delivery, records },
+        delivery.onClose,
+      );
+      return built.kind === 'needs-records' ? 'needs-records' : { commit: built.commit, outcome: 'applied' };
+    } catch (error) {
+      if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;
+      return { commit: parked(loaded, head, error.message), outcome: 'parked' };
+    }
+  }
+
+  /** A finished actor changes no more: a late result is kept as forensic, a late event is marked as taken. */
+  async #afterEnd(ref: ActorRef, loaded: Loaded, delivery: Delivery): Promise<Delivered> {
+    if (delivery.settle !== undefined || loaded.actor.status === 'parked')
+      return delivery.settle === undefined ? 'parked' : 'superseded';
+    const { revision } = loaded.actor;
+    const result = await this.append(ref, [], (builder) => {
+      builder.lists.events.push({
+        actor: ref.actor,
+        id: delivery.id,
+        event: JSON.stringify(delivery.event),
+        revision,
+        digest: null,
+      });
+    });
+    return result === 'applied' ? 'ended' : result;
+  }
+}
+
+function addTo(builder: CommitBuilder, head: string, turn: string | null, additions: Additions): void {
+  const seqs = additions.drafts.map((draft) => builder.append(head, draft));
+  for (const { draft, ordinal, tool } of additions.evidence ?? []) {
+    builder.lists.evidence.push({ ordinal, tool, seq: seqs[draft] ?? 0, turn: turn ?? '' });
+  }
+  const { packet } = additions;
+  if (packet !== undefined)
+    builder.lists.packets.push({
+      head,
+      from: packet.from,
+      to: packet.to,
+      bytes: packet.bytes,
+      seq: seqs[packet.draft] ?? 0,
+    });
+}
+
+/** Fresh builder: nothing of the refused event is kept but the reason. */
+function parked(loaded: Loaded, head: string, reason: string): Commit {
+  const builder = new CommitBuilder(loaded.session);
+  const { actor, turn, machine, version, revision, snapshot } = loaded.actor;
+  builder.append(head, { kind: 'actor-parked', turnId: turn, body: { actor, reason } });
+  builder.lists.actors.push({
+    actor,
+    turn,
+    machine,
+    version,
+    base: revision,
+    revision: revision + 1,
+    snapshot,
+    status: 'parked',
+    parkedReason: reason,
+  });
+  return builder.build();
+}

@@ -1,0 +1,61 @@
+/** Opens a session: its first two records, its head, in one commit. */
+import type { SessionRef } from '../db/contract.ts';
+import { GENESIS_DIGEST } from '../ledger/chain.ts';
+import { canonicalJson } from '../ledger/json.ts';
+import { type BodyOf, parseBody } from '../ledger/kinds.ts';
+import { CommitBuilder } from './commit-builder.ts';
+import type { Engine } from './engine.ts';
+
+export type SessionConfig = BodyOf<'session-created'>;
+
+export async function createSession(
+  engine: Engine,
+  ref: SessionRef,
+  head: string,
+  config: SessionConfig,
+): Promise<void> {
+  const builder = new CommitBuilder({
+    ...ref,
+    status: 'open',
+    leg: config.leg,
+    liveHead: head,
+    nextSeq: 1,
+    lastDigest: GENESIS_DIGEST,
+    nextTurn: 1,
+    nextEvidence: 1,
+    watched: false,
+  });
+  builder.create = { leg: config.leg, config: canonicalJson(config), head };
+  builder.append(head, { kind: 'session-created', turnId: null, body: config });
+  builder.append(head, { kind: 'head-created', turnId: null, body: { head, from: null, atSeq: 0 } });
+  await engine.commit(builder.build());
+}
+
+/** A session's settings never change, so each process reads them once. Bounded; the oldest goes first. */
+export class SessionConfigs {
+  readonly #engine: Engine;
+  readonly #limit: number;
+  readonly #known = new Map<string, Promise<SessionConfig>>();
+
+  constructor(engine: Engine, limit = 2_000) {
+    this.#engine = engine;
+    this.#limit = limit;
+  }
+
+  get(ref: SessionRef): Promise<SessionConfig> {
+    const key = `${ref.tenant}/${ref.session}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const read = this.#read(ref);
+    this.#known.set(key, read);
+    read.catch(() => this.#known.delete(key));
+    if (this.#known.size > this.#limit) this.#known.delete(this.#known.keys().next().value ?? '');
+    return read;
+  }
+
+  async #read(ref: SessionRef): Promise<SessionConfig> {
+    const text = await this.#engine.store.sessionConfig(ref);
+    if (text === null) throw new Error(`session ${ref.session} has no settings`);
+    return parseBody('session-created', JSON.parse(text));
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The sweep: a plain jittered timer in every worker process, one sweep at a time in the deployment. States:
+ * stopped, waiting (a timer is set), sweeping. It needs no queue, so a lost queue cannot stop it.
+ */
+import type { SweepResult, UpkeepStore } from '../db/contract.ts';
+import { jobId, type Pool, type QueueBackend } from '../queues/contract.ts';
+import type { Admission } from './admission.ts';
+
+export interface SweeperOptions {
+  readonly upkeep: UpkeepStore;
+  readonly queue: QueueBackend;
+  readonly admission: Admission;
+  readonly leaseMs: number;
+  readonly intervalMs: number;
+  /** A handed-over row that no worker claimed for so long is looked for in the queue. */
+  readonly readmitMs: number;
+  readonly random: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+const JITTER = 0.2;
+/** Closed turns whose events are folded into one row, a sweep. */
+const COMPACT_TURNS = 200;
+
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  #timer: NodeJS.Timeout | null = null;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #running: Promise<void> | null = null;
+  #stopped = true;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#schedule(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    await this.#running;
+  }
+
+  /** Looks again in `delayMs` if the timer would look later. */
+  wakeIn(delayMs: number): void {
+    if (!this.#stopped && delayMs < this.#options.intervalMs && performance.now() + delayMs < this.#dueAt)
+      this.#schedule(delayMs + 1);
+  }
+
+  /** One sweep, now. */
+  async sweep(): Promise<SweepResult | null> {
+    const { upkeep, admission, leaseMs, readmitMs } = this.#options;
+    const result = await upkeep.sweep({ leaseMs, readmitMs });
+    for (const row of result?.unclaimed ?? []) await this.#recover(row);
+    await admission.refresh();
+    if (result !== null) await upkeep.compact(COMPACT_TURNS);
+    return result;
+  }
+
+  async #recover(row: SweepResult['unclaimed'][number]): Promise<void> {
+    const pool = row.pool as Pool;
+    const { tenant, session, actor, child, priority } = row;
+    const presence = await this.#options.queue.presence(
+      pool,
+      jobId({ tenant, session, actor, child, dispatch: row.dispatch }),
+    );
+    if (presence === 'pending' || presence === 'active') return;
+    const dispatch = presence === 'absent' ? row.dispatch : await this.#options.upkeep.redispatch(row);
+    if (dispatch !== null)
+      await this.#options.admission.handOver(pool, [
+        { ref: { tenant, session, actor, child, dispatch }, priority },
+      ]);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#dueAt = performance.now() + delayMs;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#running = this.#tick();
+    }, delayMs);
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.sweep();
+    } catch (error) {
+      this.#options.onError(error);
+    }
+    if (this.#stopped) return;
+    const { intervalMs, random, upkeep } = this.#options;
+    const jittered = intervalMs * (1 - JITTER + 2 * JITTER * random());
+    const due = await upkeep.nextDueMs().catch(() => null);
+    this.#schedule(due === null ? jittered : Math.max(5, Math.min(jittered, due + 1)));
+  }
+}

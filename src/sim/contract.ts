@@ -1,0 +1,103 @@
+/** The simulator's public shapes: what a test or a bench may set, and what it may read back. */
+import { z } from 'zod';
+
+export const SIM_WIRES = ['openai', 'anthropic', 'ollama'] as const;
+export type SimWire = (typeof SIM_WIRES)[number];
+
+/** Ground truth of one simulated model. A prober or a budget is right when it finds these figures. */
+export interface SimModel {
+  readonly name: string;
+  /** Largest prompt plus reply, in tokens. */
+  readonly window: number;
+  /** Largest prompt, in tokens, at which tool instructions are still followed. */
+  readonly horizon: number;
+  readonly tokensPerByte: number;
+  readonly maxOutputTokens: number;
+  readonly prefillTokensPerSecond: number;
+  readonly decodeTokensPerSecond: number;
+  readonly quantisation: string;
+  readonly supportsImages: boolean;
+  /** Share of replies, 0 to 1, that hold thinking and nothing else. */
+  readonly thinkingOnlyRate?: number;
+  /** Share of final texts, 0 to 1, that repeat the previous final text word for word. */
+  readonly driftRate?: number;
+}
+
+const fault = z.discriminatedUnion('name', [
+  z.strictObject({ name: z.literal('rate_limit'), retryAfterMs: z.int().nonnegative() }),
+  z.strictObject({ name: z.literal('overloaded') }),
+  z.strictObject({ name: z.literal('server_error') }),
+  z.strictObject({ name: z.literal('auth') }),
+  z.strictObject({ name: z.literal('over_length') }),
+  z.strictObject({ name: z.literal('drop_connection') }),
+  z.strictObject({ name: z.literal('hang') }),
+  z.strictObject({ name: z.literal('slow'), delayMs: z.int().nonnegative() }),
+  z.strictObject({ name: z.literal('cut_stream'), afterBytes: z.int().nonnegative() }),
+  z.strictObject({ name: z.literal('bad_json') }),
+  z.strictObject({ name: z.literal('empty') }),
+  z.strictObject({ name: z.literal('malformed_tool_args') }),
+  z.strictObject({ name: z.literal('unknown_finish') }),
+]);
+
+/** `fromCall` is the lowest call number `n` that matches; `count` bounds how often the rule fires. */
+const faultMatch = z.strictObject({
+  model: z.string().optional(),
+  wire: z.enum(SIM_WIRES).optional(),
+  fromCall: z.int().positive().optional(),
+  count: z.int().positive().optional(),
+  probability: z.number().min(0).max(1).optional(),
+});
+
+export const faultRules = z.array(z.strictObject({ match: faultMatch.optional(), fault }));
+
+export type Fault = z.infer<typeof fault>;
+export type FaultName = Fault['name'];
+export type FaultRule = z.infer<typeof faultRules>[number];
+
+export type SimOutcome = 'answered' | 'aborted' | 'rejected' | `fault:${FaultName}`;
+
+/** One call as received. `outcome` and `status` are null while it is open. */
+export interface SimCall {
+  /** Counts from 1 in order of arrival. */
+  readonly n: number;
+  /** Arrival, in milliseconds of the simulator's clock. */
+  readonly at: number;
+  readonly wire: SimWire;
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  /** blake3 of the canonical body, in hex; of the raw bytes when the body is no JSON. */
+  readonly requestDigest: string;
+  readonly state: 'open' | 'ended';
+  readonly outcome: SimOutcome | null;
+  /** HTTP status sent; null when none was. */
+  readonly status: number | null;
+}
+
+export interface SimulatorOptions {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  /** Everything random follows from it: the same seed and requests give the same replies. */
+  readonly seed: number;
+  readonly models?: readonly SimModel[];
+  /** `instant` (the default) answers without delay; `real` paces by the model's rates. */
+  readonly speed?: 'instant' | 'real';
+  /** JSON lines, one as a call arrives and one as it ends, written before anything else happens. */
+  readonly callLog?: string;
+  readonly faults?: readonly FaultRule[];
+  /** Milliseconds; lives of cache entries and `at` follow it. Defaults to the wall clock. */
+  readonly clock?: () => number;
+}
+
+export interface Simulator {
+  /** `http://127.0.0.1:<port>`, without a trailing slash. */
+  readonly url: string;
+  /** What to print wherever its answers are shown. */
+  readonly banner: string;
+  calls(): readonly SimCall[];
+  /** Replaces all rules and their counts. */
+  setFaults(rules: readonly FaultRule[]): void;
+  /** Cuts what is open, frees the port and the log. May be called again. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,155 @@
+/** The request read as a conversation: what is asked now, what was done for it, what is known from before. */
+import type { ImageBlock, ToolCallBlock, ToolResultBlock } from '../../ledger/blocks.ts';
+import { canonicalJson, type Json } from '../../ledger/json.ts';
+import type { SimPrompt } from '../prompt.ts';
+import { filesIn, type Shapes, shapesOf, type Term, termsOf } from './terms.ts';
+
+/** A call with its result. */
+export interface Outcome {
+  readonly name: string;
+  readonly args: Json;
+  readonly content: string;
+  readonly failed: boolean;
+  /** Made for the directive that stands now. */
+  readonly current: boolean;
+  /** File the arguments name; null when they name none. */
+  readonly path: string | null;
+}
+
+export interface Conversation {
+  /** What the last person asked, without the sections and notes around it. */
+  readonly directive: string;
+  /** The last user text of any kind: a control note may stand behind the directive. */
+  readonly lastNote: string;
+  readonly terms: readonly Term[];
+  readonly shapes: Shapes;
+  readonly outcomes: readonly Outcome[];
+  /** Texts before the directive, oldest first. */
+  readonly said: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
+  readonly images: readonly ImageBlock[];
+  /** Assistant messages with calls since the directive. */
+  readonly steps: number;
+  /** `name arguments` of the calls since the directive. */
+  readonly made: ReadonlySet<string>;
+  readonly system: string;
+}
+
+/** Two of the three wires carry no error flag: a failed result is known by how it begins. */
+const FAILURE = /^\s*\W?(?:errors?|failed|failure|no such|not found|cannot|could not|unknown|invalid)\b/i;
+
+/** A whole section at the start of a text, as systems add them around a person's words. */
+const LEADING_SECTION = /^\s*<([a-z][\w-]*)(?:\s[^>]*)?>[\s\S]*?<\/\1>\s*/i;
+
+export function readConversation(prompt: SimPrompt): Conversation {
+  const at = directiveIndex(prompt);
+  const directive =
+    directiveOf(prompt.messages[at]?.content ?? []) ?? bareText(prompt.messages[at]?.content ?? []);
+  const said: { role: 'user' | 'assistant'; text: string }[] = [];
+  const images: ImageBlock[] = [];
+  const outcomes: Outcome[] = [];
+  const calls = new Map<string, ToolCallBlock>();
+  const made = new Set<string>();
+  let steps = 0;
+  let lastNote = '';
+  for (const [index, message] of prompt.messages.entries()) {
+    const current = index > at;
+    let called = false;
+    for (const block of message.content) {
+      if (block.type === 'text') {
+        if (message.role === 'user') lastNote = block.text;
+        if (index !== at || stripSections(block.text) !== directive)
+          said.push({ role: message.role, text: block.text });
+      } else if (block.type === 'image') images.push(block);
+      else if (block.type === 'tool_call') {
+        calls.set(block.id, block);
+        called = true;
+        if (current) made.add(callKey(block.name, block.args));
+      } else if (block.type === 'tool_result')
+        outcomes.push(outcomeOf(block, calls.get(block.callId), current));
+    }
+    if (called && current) steps += 1;
+  }
+  return {
+    directive,
+    lastNote,
+    terms: termsOf(directive),
+    shapes: shapesOf(directive),
+    outcomes,
+    said,
+    images,
+    steps,
+    made,
+    system: prompt.system.join('\n'),
+  };
+}
+
+export function callKey(name: string, args: Json): string {
+  return `${name} ${canonicalJson(args)}`;
+}
+
+/** The last assistant text before the directive; null when there is none. */
+export function previousAnswer(conversation: Conversation): string | null {
+  return conversation.said.findLast((one) => one.role === 'assistant')?.text ?? null;
+}
+
+export function stripSections(text: string): string {
+  let left = text;
+  for (let next = left.replace(LEADING_SECTION, ''); next !== left; next = left.replace(LEADING_SECTION, ''))
+    left = next;
+  return left.trim();
+}
+
+/** Last user message with words of a person; else the last user message with any text. */
+function directiveIndex(prompt: SimPrompt): number {
+  const { messages } = prompt;
+  const spoken = messages.findLastIndex((one) => one.role === 'user' && directiveOf(one.content) !== null);
+  if (spoken !== -1) return spoken;
+  return messages.findLastIndex(
+    (one) => one.role === 'user' && one.content.some((block) => block.type === 'text'),
+  );
+}
+
+/** The last text block that holds more than sections and bracketed notes. */
+function directiveOf(content: SimPrompt['messages'][number]['content']): string | null {
+  for (const block of content.toReversed()) {
+    if (block.type !== 'text') continue;
+    const text = stripSections(block.text);
+    if (text !== '' && !text.startsWith('[')) return text;
+  }
+  return null;
+}
+
+/** All text of a message that holds sections and notes only, without their tags. */
+function bareText(content: SimPrompt['messages'][number]['content']): string {
+  const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return texts
+    .join('\n')
+    .replace(/<\/?[a-z][\w-]*(?:\s[^>]*)?>/gi, ' ')
+    .trim();
+}
+
+function outcomeOf(result: ToolResultBlock, call: ToolCallBlock | undefined, current: boolean): Outcome {
+  const args = call?.args ?? null;
+  return {
+    name: call?.name ?? result.name,
+    args,
+    content: result.content,
+    failed: result.isError || FAILURE.test(result.content),
+    current,
+    path: pathIn(args),
+  };
+}
+
+/** The first argument that looks like the name of one file. */
+function pathIn(args: Json): string | null {
+  if (typeof args !== 'object' || args === null) return null;
+  for (const value of Object.values(args)) {
+    const candidates = Array.isArray(value) ? value : [value];
+    for (const candidate of candidates) {
+      if (typeof candidate !== 'string' || /[\s*]/.test(candidate)) continue;
+      const [file] = filesIn(candidate);
+      if (file !== undefined) return candidate;
+    }
+  }
+  return null;
+}

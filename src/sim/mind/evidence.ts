@@ -1,0 +1,142 @@
+/** Everything the request holds that may answer, cut into lines and sentences and scored against what is asked. */
+import type { Conversation, Outcome } from './conversation.ts';
+import { holds, type Term } from './terms.ts';
+
+/** Longer lines are taken sentence by sentence. */
+const MAX_LINE_CHARS = 240;
+/** What heading, section and file name say counts nearly as much as the line itself. */
+const CONTEXT_SHARE = 0.8;
+const HIT_LINE = /^((?:[\w@.~-]+\/)*[\w@.~-]+\.\w{1,8}):(\d+)[:-]\s?(.*)$/;
+const LINE_NUMBER = /^\s*\d+[\t|→]\s?/;
+const EVIDENCE_TAG = /\[evidence:[^\]]*\]/g;
+/** Opens every answer that found nothing, so that such an answer is never taken for a source. */
+export const NOT_FOUND = 'I could not find that in what I was given';
+
+export type Origin = 'result' | 'earlier-result' | 'assistant' | 'user' | 'system';
+
+/** A text with one origin. `path` is the file it came from, where that is known. */
+export interface Passage {
+  readonly origin: Origin;
+  readonly path: string | null;
+  readonly text: string;
+}
+
+export interface Unit {
+  readonly passage: Passage;
+  readonly path: string | null;
+  /** Position among all units: neighbours in one passage are neighbours here. */
+  readonly index: number;
+  readonly text: string;
+  /** Weight of the terms met, as a share of all, 0 to 1. */
+  readonly coverage: number;
+  /** For each term, the weight met by the unit's own words. */
+  readonly own: readonly number[];
+}
+
+export function passagesOf(conversation: Conversation): readonly Passage[] {
+  const passages: Passage[] = [];
+  if (conversation.system !== '') passages.push({ origin: 'system', path: null, text: conversation.system });
+  for (const { role, text } of conversation.said) {
+    if (role === 'assistant' && text.startsWith(NOT_FOUND)) continue;
+    passages.push({ origin: role, path: null, text });
+  }
+  for (const outcome of conversation.outcomes) {
+    if (outcome.failed) continue;
+    passages.push({
+      origin: outcome.current ? 'result' : 'earlier-result',
+      path: outcome.path,
+      text: readable(outcome),
+    });
+  }
+  return passages;
+}
+
+/** All units in order, scored. A term that stands nowhere weighs most: then no unit covers much. */
+export function unitsOf(passages: readonly Passage[], terms: readonly Term[]): readonly Unit[] {
+  const drafts = passages.flatMap(draftsOf);
+  const met = drafts.map((draft) => terms.map((term) => holds(draft.lower, term)));
+  const weights = terms.map((term, at) => {
+    const frequency = met.filter((bits) => bits[at]).length;
+    return term.boost * Math.log(1 + drafts.length / (frequency + 0.5));
+  });
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return drafts.map((draft, index) => {
+    const own = weights.map((weight, at) => (met[index]?.[at] ? weight : 0));
+    const sum = own.reduce((left, right) => left + right, 0);
+    const { passage, path, text } = draft;
+    const coverage = sum === 0 ? 0 : (sum + contextWeight(draft, terms, weights, own)) / total;
+    return { passage, path, index, text, coverage, own };
+  });
+}
+
+function contextWeight(
+  draft: Draft,
+  terms: readonly Term[],
+  weights: readonly number[],
+  own: readonly number[],
+): number {
+  let sum = 0;
+  for (const [at, term] of terms.entries()) {
+    if (own[at] === 0 && holds(draft.context, term)) sum += (weights[at] ?? 0) * CONTEXT_SHARE;
+  }
+  return sum;
+}
+
+interface Draft {
+  readonly passage: Passage;
+  readonly path: string | null;
+  readonly text: string;
+  readonly lower: string;
+  readonly context: string;
+}
+
+function draftsOf(passage: Passage): readonly Draft[] {
+  const drafts: Draft[] = [];
+  let heading = '';
+  for (const line of passage.text.split('\n')) {
+    const hit = HIT_LINE.exec(line);
+    const path = hit?.[1] ?? passage.path;
+    const text = (hit?.[3] ?? line).replace(LINE_NUMBER, '').replace(EVIDENCE_TAG, '').trim();
+    if (text === '') continue;
+    if (isHeading(text)) heading = text;
+    for (const part of sentencesOf(text)) {
+      // A person's question holds its own words and answers nothing.
+      if (passage.origin === 'user' && part.endsWith('?')) continue;
+      const context = `${path ?? ''} ${part === heading ? '' : heading}`.toLowerCase();
+      drafts.push({ passage, path, text: part, lower: part.toLowerCase(), context });
+    }
+  }
+  return drafts;
+}
+
+export function isHeading(text: string): boolean {
+  return /^#{1,6}\s/.test(text) || (text.endsWith(':') && text.length < 80);
+}
+
+export function sentencesOf(line: string): readonly string[] {
+  if (line.length <= MAX_LINE_CHARS && !/[.!?]\s/.test(line)) return [line];
+  const sentences = line.match(/[^.!?]+(?:[.!?]+(?!\s|$)[^.!?]*)*(?:[.!?]+|$)/g) ?? [line];
+  return sentences.map((sentence) => sentence.trim()).filter((sentence) => sentence !== '');
+}
+
+/** JSON results are read as `key: value` lines; everything else as it stands. */
+function readable(outcome: Outcome): string {
+  const text = outcome.content;
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    const lines: string[] = [];
+    flatten(JSON.parse(text), '', lines);
+    return lines.join('\n');
+  } catch {
+    return text;
+  }
+}
+
+function flatten(value: unknown, key: string, lines: string[]): void {
+  if (typeof value !== 'object' || value === null) {
+    lines.push(key === '' ? String(value) : `${key}: ${String(value)}`);
+    return;
+  }
+  for (const [name, member] of Object.entries(value))
+    flatten(member, Array.isArray(value) ? key : name, lines);
+}

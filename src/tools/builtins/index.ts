@@ -1,0 +1,10 @@
+/** The tools every deployment has. */
+import type { Tool } from '../contract.ts';
+import { globTool } from './glob.ts';
+import { grepTool } from './grep.ts';
+import { readTool } from './read.ts';
+import { recallTool } from './recall.ts';
+
+export function builtinTools(): readonly Tool[] {
+  return [globTool, grepTool, readTool, recallTool];
+}

@@ -1,0 +1,104 @@
+/** The one PostgreSQL server of a test run: whichever of four kinds answers first, in a fixed order. */
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { startEmbeddedPostgres } from '../../src/app/embedded/postgres.ts';
+
+export interface TestServer {
+  /** A user that may create databases and roles. */
+  readonly adminUrl: string;
+  /** Which kind it is, for the person who reads the log. */
+  readonly kind: string;
+  stop(): Promise<void>;
+}
+
+type Programs = NonNullable<Parameters<typeof startEmbeddedPostgres>[0]['binaries']>;
+
+const DOCKER_IMAGE = 'postgres:17-alpine';
+const DOCKER_SOCKET = '/var/run/docker.sock';
+/** A local socket answers in a millisecond or not at all. */
+const DOCKER_ANSWER_MS = 500;
+const OLDEST_MAJOR = 15;
+
+const run = promisify(execFile);
+
+export async function startTestServer(env: NodeJS.ProcessEnv): Promise<TestServer> {
+  const given = env.TEST_DATABASE_URL;
+  if (given !== undefined && given !== '') {
+    return { adminUrl: given, kind: 'TEST_DATABASE_URL', stop: async () => undefined };
+  }
+  if (await dockerAnswers(env)) return startInDocker();
+  const local = await localPrograms(env);
+  return local === null ? startInFolder('embedded') : startInFolder(`local ${local.postgres}`, local);
+}
+
+async function dockerAnswers(env: NodeJS.ProcessEnv): Promise<boolean> {
+  const host = env.DOCKER_HOST;
+  const address = host === undefined || host === '' ? { path: DOCKER_SOCKET } : addressOf(new URL(host));
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    const answer = (yes: boolean) => {
+      socket.destroy();
+      resolve(yes);
+    };
+    socket.setTimeout(DOCKER_ANSWER_MS, () => answer(false));
+    socket.once('error', () => answer(false));
+    socket.once('connect', () => answer(true));
+  });
+}
+
+function addressOf(url: URL): { path: string } | { host: string; port: number } {
+  return url.protocol === 'unix:' ? { path: url.pathname } : { host: url.hostname, port: Number(url.port) };
+}
+
+async function startInDocker(): Promise<TestServer> {
+  const { GenericContainer, Wait } = await import('testcontainers');
+  const container = await new GenericContainer(DOCKER_IMAGE)
+    .withEnvironment({ POSTGRES_PASSWORD: 'test' })
+    .withCommand(['postgres', '-c', 'max_connections=200'])
+    .withExposedPorts(5432)
+    .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
+    .start();
+  return {
+    adminUrl: `postgres://postgres:test@${container.getHost()}:${container.getMappedPort(5432)}/postgres`,
+    kind: `Docker ${DOCKER_IMAGE}`,
+    stop: async () => void (await container.stop()),
+  };
+}
+
+/** Programs on the PATH, when both are there and new enough. */
+async function localPrograms(env: NodeJS.ProcessEnv): Promise<Programs | null> {
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  const initdb = await firstIn(folders, 'initdb');
+  const postgres = await firstIn(folders, 'postgres');
+  if (initdb === null || postgres === null) return null;
+  const { stdout } = await run(postgres, ['--version']).catch(() => ({ stdout: '' }));
+  const major = Number(/(\d+)/.exec(stdout)?.[1] ?? 0);
+  return major >= OLDEST_MAJOR ? { initdb, postgres } : null;
+}
+
+async function firstIn(folders: readonly string[], program: string): Promise<string | null> {
+  for (const folder of folders) {
+    const path = await realpath(join(folder, program)).catch(() => null);
+    if (path !== null) return path;
+  }
+  return null;
+}
+
+async function startInFolder(kind: string, binaries?: Programs): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnwright-test-pg-'));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    // Older servers must be able to enter the folders above their own.
+    await chmod(folder, 0o711);
+    const options = { dataDir: join(folder, 'data'), ...(binaries === undefined ? {} : { binaries }) };
+    const server = await startEmbeddedPostgres(options);
+    return { adminUrl: server.url, kind, stop: () => server.stop().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+import { defineConfig } from 'vitest/config';
+
+/** Two cores are what the smallest machine of ours has; more workers would only wait for each other. */
+const MAX_WORKERS = 2;
+/** Bounds against hanging, not speed tests: a machine may be busy. */
+const UNIT_LIMIT_MS = 20_000;
+const SERVICE_LIMIT_MS = 60_000;
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: MAX_WORKERS,
+    teardownTimeout: SERVICE_LIMIT_MS,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: UNIT_LIMIT_MS,
+          hookTimeout: UNIT_LIMIT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'services',
+          include: ['test/{contract,integration,e2e}/**/*.test.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+          testTimeout: SERVICE_LIMIT_MS,
+          hookTimeout: SERVICE_LIMIT_MS,
+        },
+      },
+    ],
+  },
+});
