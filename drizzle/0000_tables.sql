@@ -219,6 +219,7 @@ CREATE TABLE "turnwright"."workers" (
 );
 --> statement-breakpoint
 CREATE INDEX "actor_events_pending" ON "turnwright"."actor_events" USING btree ("tenant_id","session_id","actor_id") WHERE revision is null;--> statement-breakpoint
+CREATE INDEX "actors_unfolded" ON "turnwright"."actors" USING btree ("tenant_id","session_id") WHERE status = 'done' and not compacted;--> statement-breakpoint
 CREATE INDEX "evidence_turn" ON "turnwright"."evidence" USING btree ("tenant_id","session_id","turn_id");--> statement-breakpoint
 CREATE INDEX "outbox_backlog" ON "turnwright"."outbox" USING btree ("pool","priority","position") WHERE admitted_at is null;--> statement-breakpoint
 CREATE INDEX "records_turn" ON "turnwright"."records" USING btree ("tenant_id","session_id","turn_id","seq");--> statement-breakpoint

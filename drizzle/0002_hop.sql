@@ -171,7 +171,7 @@ BEGIN
   END IF;
   IF p ? 'settle' THEN
     UPDATE turnwright.side_calls SET status = p -> 'settle' ->> 'status', worker_id = NULL,
-      attempt = attempt + (p -> 'settle' ->> 'retries')::integer, dispatch = dispatch + (p -> 'settle' ->> 'retries')::integer,
+      attempt = attempt + (p -> 'settle' ->> 'attemptBy')::integer, dispatch = dispatch + (p -> 'settle' ->> 'dispatchBy')::integer,
       last_error = coalesce(p -> 'settle' ->> 'error', last_error)
     WHERE tenant_id = v_tenant AND session_id = v_session AND actor_id = (p -> 'settle' ->> 'actor')::uuid
       AND child_id = p -> 'settle' ->> 'child' AND fence = (p -> 'settle' ->> 'fence')::integer AND status = 'running';

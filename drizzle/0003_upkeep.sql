@@ -107,7 +107,8 @@ BEGIN
   DELETE FROM turnwright.workers w WHERE w.beat_at < clock_timestamp() - make_interval(secs => 10 * p_lease_ms / 1000.0)
     AND NOT EXISTS (SELECT FROM turnwright.side_calls s WHERE s.status = 'running' AND s.worker_id = w.worker_id);
 
-  RETURN json_build_object('taken', v_taken, 'fired', v_fired, 'drains', v_drains, 'unclaimed', (
+  RETURN json_build_object('taken', v_taken, 'fired', v_fired, 'drains', v_drains,
+    'unfolded', EXISTS (SELECT FROM turnwright.actors a WHERE a.status = 'done' AND NOT a.compacted), 'unclaimed', (
     SELECT coalesce(json_agg(json_build_object('pool', u.pool, 'priority', u.priority, 'tenant', u.tenant_id, 'session', u.session_id,
       'actor', u.actor_id, 'child', u.child_id, 'dispatch', u.dispatch)), '[]'::json)
     FROM (SELECT * FROM turnwright.outbox o WHERE o.admitted_at < clock_timestamp() - make_interval(secs => p_readmit_ms / 1000.0)
@@ -166,6 +167,8 @@ BEGIN
   UPDATE turnwright.actors a SET compacted = true FROM chosen c
   WHERE a.tenant_id = c.tenant_id AND a.session_id = c.session_id AND a.actor_id = c.actor_id;
   GET DIAGNOSTICS v_count = ROW_COUNT;
+  DELETE FROM turnwright.bodies b WHERE b.created_at < clock_timestamp() - interval '1 hour' AND b.created_at > clock_timestamp() - interval '1 day'
+    AND NOT EXISTS (SELECT FROM turnwright.records r WHERE r.tenant_id = b.tenant_id AND r.session_id = b.session_id AND r.body_digest = b.digest);
   DELETE FROM turnwright.deltas d WHERE d.at < clock_timestamp() - interval '10 minutes';
   RETURN v_count;
 END $$;

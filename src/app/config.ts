@@ -9,7 +9,7 @@ import { configInvalid, suggestion } from './config/refusal.ts';
 import type { ConfigInput, LogLevel } from './config/schema.ts';
 
 export { type Environment, parseConcurrency } from './config/environment.ts';
-export { type ConfigInput, LOG_LEVELS, type LogLevel } from './config/schema.ts';
+export type { ConfigInput, LogLevel } from './config/schema.ts';
 
 export interface PoolSettings {
   readonly concurrency: number;

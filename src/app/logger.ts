@@ -35,7 +35,11 @@ export function createLogger(options: LoggerOptions): Logger {
   const redact = createRedactor(options.secrets);
   return pino(
     { level: options.level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line) => void destination.write(redact(line)) },
+    {
+      write: (line) => {
+        destination.write(redact(line));
+      },
+    },
   );
 }
 

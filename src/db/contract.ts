@@ -131,8 +131,10 @@ export interface Commit extends SessionRef {
     readonly child: string;
     readonly fence: number;
     readonly status: 'done' | 'failed' | 'queued';
-    /** 1 when the call is handed over again as its next attempt, else 0. */
-    readonly retries: 0 | 1;
+    /** 1 when the next hand-over is the next attempt: a retry counts against the policy, a hand-back does not. */
+    readonly attemptBy: 0 | 1;
+    /** 1 when the call is handed over again. */
+    readonly dispatchBy: 0 | 1;
     readonly error?: string;
   };
   readonly actors: readonly ActorChange[];
@@ -252,6 +254,8 @@ export interface Store {
   recordBody(ref: SessionRef, seq: number): Promise<string | null>;
   /** The whole result, or null where the session has no such evidence. */
   evidence(ref: SessionRef, ordinal: number): Promise<string | null>;
+  /** Ids that exist, newest first. */
+  evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]>;
   /** Turns of a head by number, for a packet: directive, outcome and evidence of each. */
   turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]>;
   /** Every record in order, streamed in pages. */
@@ -276,6 +280,8 @@ export interface SweepResult {
   readonly taken: number;
   readonly fired: number;
   readonly drains: number;
+  /** Finished actors whose events are not folded yet. */
+  readonly unfolded: boolean;
   /** Rows the queue was given long ago and no worker claimed. */
   readonly unclaimed: readonly (HandOver & { readonly pool: string })[];
 }

@@ -167,7 +167,10 @@ export const actors = turnwright.table(
     compacted: boolean('compacted').notNull().default(false),
     changedAt: at('changed_at').notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.actorId] })],
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.sessionId, t.actorId] }),
+    index('actors_unfolded').on(t.tenantId, t.sessionId).where(sql`status = 'done' and not compacted`),
+  ],
 );
 
 export const actorEvents = turnwright.table(

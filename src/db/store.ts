@@ -1,5 +1,6 @@
 /** The Postgres store: each method one named statement, so the plan is made once a connection. */
 import type pg from 'pg';
+import { evidenceId } from '../ledger/ids.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
 import { commitJson, INLINE_BODY_BYTES } from './commit.ts';
 import type {
@@ -165,6 +166,15 @@ export class PostgresStore implements Store {
     const seq: number | null = await this.#inTenant(ref, text, [ref.tenant, ref.session, ordinal]);
     const body = seq === null ? null : await this.recordBody(ref, seq);
     return body === null ? null : (JSON.parse(body) as { content: string }).content;
+  }
+
+  async evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {
+    return withTenant(this.#pool, ref.tenant, async (client) => {
+      const text =
+        'SELECT ordinal FROM turnwright.evidence WHERE tenant_id = $1 AND session_id = $2 ORDER BY ordinal DESC LIMIT $3';
+      const result = await client.query<{ readonly ordinal: number }>(text, [ref.tenant, ref.session, limit]);
+      return result.rows.map((row) => evidenceId(row.ordinal));
+    });
   }
 
   async turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]> {

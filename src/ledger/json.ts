@@ -34,3 +34,8 @@ function canonicalObject(value: Record<string, unknown>): string {
 export function byteLength(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
+
+/** Text that a database column takes: lone surrogates and NUL, which Postgres refuses, are replaced. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}

@@ -74,6 +74,8 @@ const PROTOCOL = {
     spentTokens: z.number(),
     leftOut: count,
     prefixDigest: z.string(),
+    /** Over-length refusals the turn had met when it was planned. */
+    rejections: count,
     profile: data,
   }),
   'assistant-message': z.strictObject({
@@ -126,6 +128,8 @@ const FORENSIC = {
     model: z.string(),
     attempt: count,
     settlement: z.string(),
+    /** What the provider said of a failure, credentials removed. */
+    problem: z.string().nullable(),
     usage: usage.nullable(),
     requestDigest: z.string().nullable(),
     prefixDigest: z.string().nullable(),

@@ -1,7 +1,7 @@
 /** The credential a leg names, read once when its provider is made. */
 import type { Leg, ProviderFailure } from './contract.ts';
 
-export type Credential =
+type Credential =
   | { readonly ok: true; readonly secret: string | undefined }
   | { readonly ok: false; readonly failure: ProviderFailure };
 

@@ -21,7 +21,7 @@ export interface Wire {
   readonly deliver: (delta: Delta) => void;
 }
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onDelta?: (delta: Delta) => void;
@@ -35,7 +35,7 @@ export interface ExchangeSettings {
   readonly streamError: (error: unknown) => unknown;
 }
 
-export type Exchanged<T> =
+type Exchanged<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: ProviderFailure };
 

@@ -6,7 +6,7 @@ import { record } from './reading.ts';
 /** The ledger walks arguments recursively; no tool's schema comes near this. */
 const MAX_ARGS_DEPTH = 64;
 
-export type ReadArgs =
+type ReadArgs =
   | { readonly args: JsonObject }
   /** Not a JSON object, or one the ledger cannot hold. */
   | { readonly args: null; readonly raw: string };

@@ -87,6 +87,8 @@ export class Transport {
       this.#request = request;
       request.once('response', resolve);
       request.on('error', reject);
+      // A switch to another protocol ends the request with neither an answer nor an error.
+      request.once('close', () => reject(new Error('the connection closed without an answer')));
       request.end(init.body ?? undefined);
     });
   }

@@ -3,6 +3,7 @@ import { Queue } from 'bullmq';
 import { TurnwrightError } from '../ledger/errors.ts';
 import {
   type Admission,
+  type JobPresence,
   type JobRef,
   POOLS,
   type Pool,
@@ -19,76 +20,101 @@ import { type BullBackend, type PoolQueue, type Transport, unreachable } from '.
 const ANSWER_MS = 3_000;
 
 export function createBullBackend(transport: Transport, report: Report): BullBackend {
-  const queues = new Map<Pool, PoolQueue>();
-  const workers = new Set<PoolWorker>();
-  let closing: Promise<void> | undefined;
+  return new BullQueues(transport, report);
+}
 
-  function queueOf(pool: Pool): PoolQueue {
-    const known = queues.get(pool);
+/** A backend's producers and workers, opened when first used and closed together. */
+class BullQueues implements BullBackend {
+  readonly kind: BullBackend['kind'];
+  readonly #transport: Transport;
+  readonly #report: Report;
+  readonly #queues = new Map<Pool, PoolQueue>();
+  readonly #workers = new Set<PoolWorker>();
+  #closing: Promise<void> | undefined;
+
+  constructor(transport: Transport, report: Report) {
+    this.kind = transport.kind;
+    this.#transport = transport;
+    this.#report = report;
+  }
+
+  async admit(pool: Pool, admissions: readonly Admission[]): Promise<void> {
+    const jobs = admissions.map((admission) => bullJob(admission, this.#transport.retention));
+    if (jobs.length > 0) await this.#ask(() => add(this.#queueOf(pool), jobs));
+  }
+
+  async presence(pool: Pool, id: string): Promise<JobPresence> {
+    return presenceOf(await this.#ask(() => this.#queueOf(pool).getJobState(id)));
+  }
+
+  /** Rejects when the queue is unreachable now; once started, the worker outlives any outage. */
+  async work(pool: Pool, options: WorkOptions): Promise<PoolWorker> {
+    await this.ping();
+    const worker = startPoolWorker(this.#transport, pool, options);
+    this.#workers.add(worker);
+    return {
+      close: async (graceMs) => {
+        const ended = await worker.close(graceMs);
+        this.#workers.delete(worker);
+        return ended;
+      },
+    };
+  }
+
+  ping(): Promise<void> {
+    return this.#ask(() => this.#transport.ping());
+  }
+
+  queues(): ReadonlyMap<Pool, Queue> {
+    return new Map(POOLS.map((pool) => [pool, this.#queueOf(pool)]));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  #queueOf(pool: Pool): PoolQueue {
+    const known = this.#queues.get(pool);
     if (known !== undefined) return known;
-    const queue = openQueue(transport, pool, report);
-    queues.set(pool, queue);
+    const queue = openQueue(this.#transport, pool, this.#report);
+    this.#queues.set(pool, queue);
     // A queue whose first contact failed stays broken for good in BullMQ: the next call opens another.
     queue.waitUntilReady().catch(() => {
-      if (queues.get(pool) === queue) queues.delete(pool);
+      if (this.#queues.get(pool) === queue) this.#queues.delete(pool);
     });
     return queue;
   }
 
-  async function reachAnd<T>(call: () => Promise<T>): Promise<T> {
-    await transport.reach();
+  async #ask<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      if (this.#closing !== undefined) throw new Error('this queue client was closed');
+      return await within(
+        this.#reachAnd(call),
+        ANSWER_MS,
+        () => new Error(`no answer within ${ANSWER_MS} ms`),
+      );
+    } catch (error) {
+      throw error instanceof TurnwrightError ? error : unreachable(this.#transport, error);
+    }
+  }
+
+  async #reachAnd<T>(call: () => Promise<T>): Promise<T> {
+    await this.#transport.reach();
     try {
       return await call();
     } catch (error) {
-      if (!transport.retry(error)) throw error;
-      await transport.reach();
+      if (!this.#transport.retry(error)) throw error;
+      await this.#transport.reach();
       return await call();
     }
   }
 
-  async function ask<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      if (closing !== undefined) throw new Error('this queue client was closed');
-      return await within(reachAnd(call), ANSWER_MS, () => new Error(`no answer within ${ANSWER_MS} ms`));
-    } catch (error) {
-      throw error instanceof TurnwrightError ? error : unreachable(transport, error);
-    }
+  async #closeAll(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.close(0)));
+    await this.#transport.close();
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close().catch(this.#report)));
   }
-
-  async function closeAll(): Promise<void> {
-    await Promise.all([...workers].map((worker) => worker.close(0)));
-    await transport.close();
-    await Promise.all([...queues.values()].map((queue) => queue.close().catch(report)));
-  }
-
-  return {
-    kind: transport.kind,
-    queues: () => new Map(POOLS.map((pool) => [pool, queueOf(pool)])),
-    async admit(pool: Pool, admissions: readonly Admission[]) {
-      const jobs = admissions.map((admission) => bullJob(admission, transport.retention));
-      if (jobs.length > 0) await ask(() => add(queueOf(pool), jobs));
-    },
-    async presence(pool: Pool, id: string) {
-      return presenceOf(await ask(() => queueOf(pool).getJobState(id)));
-    },
-    async work(pool: Pool, options: WorkOptions) {
-      await ask(() => transport.ping());
-      const worker = startPoolWorker(transport, pool, options);
-      workers.add(worker);
-      return {
-        close: async (graceMs: number) => {
-          const ended = await worker.close(graceMs);
-          workers.delete(worker);
-          return ended;
-        },
-      };
-    },
-    ping: () => ask(() => transport.ping()),
-    close: () => {
-      closing ??= closeAll();
-      return closing;
-    },
-  };
 }
 
 /** The underlying BullMQ queues, one per pool. */

@@ -3,7 +3,7 @@
  *
  * The producer's fails fast: no offline queue, so that accepting work never waits for Redis. The
  * workers' retries for ever: a worker outlives an outage. BullMQ adds one blocking connection per
- * worker, a duplicate of the workers'. States of the producer's: connecting (a call waits for it,
+ * worker, a duplicate of the workers'. Each carries a name, for CLIENT LIST. States of the producer's: connecting (a call waits for it,
  * bounded), ready, down (a call is refused at once), ended.
  */
 import { Redis, type RedisOptions } from 'ioredis';
@@ -20,20 +20,20 @@ type Temper = Pick<
   'enableOfflineQueue' | 'maxRetriesPerRequest' | 'autoResendUnfulfilledCommands' | 'commandTimeout'
 >;
 
-export function openProducer(url: string, report: Report): Redis {
-  return open(url, report, {
+export function openProducer(url: string, name: string, report: Report): Redis {
+  return open(url, name, report, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
   });
 }
 
-export function openConsumer(url: string, report: Report): Redis {
-  return open(url, report, { maxRetriesPerRequest: null });
+export function openConsumer(url: string, name: string, report: Report): Redis {
+  return open(url, name, report, { maxRetriesPerRequest: null });
 }
 
 /** For frames nobody misses: a command is never sent twice and never waited for long. */
-export function openPublisher(url: string, report: Report): Redis {
-  return open(url, report, {
+export function openPublisher(url: string, name: string, report: Report): Redis {
+  return open(url, name, report, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -66,8 +66,19 @@ export async function ready(redis: Redis): Promise<void> {
   });
 }
 
-function open(url: string, report: Report, options: Temper): Redis {
+/** `{prefix}`: in a cluster the keys of one script must share a slot. */
+export function redisPrefix(prefix: string): string {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
+    throw new RangeError(
+      `queue prefix ${JSON.stringify(prefix)} is not usable; take 1 to 64 letters, digits, "-" or "_"`,
+    );
+  }
+  return `{${prefix}}`;
+}
+
+function open(url: string, name: string, report: Report, options: Temper): Redis {
   const redis = new Redis(url, {
+    connectionName: name,
     connectTimeout: CONNECT_MS,
     retryStrategy: (attempt: number) => Math.min(attempt * RETRY_STEP_MS, RETRY_LIMIT_MS),
     ...options,

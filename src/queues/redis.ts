@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { createBullBackend } from './bull.ts';
 import { settledWithin } from './deadline.ts';
 import { paced } from './pacing.ts';
-import { CONNECT_MS, openConsumer, openProducer, ready } from './redis-connections.ts';
+import { CONNECT_MS, openConsumer, openProducer, ready, redisPrefix } from './redis-connections.ts';
 import { createReporter } from './reporter.ts';
 import { type BullBackend, type Factory, type Transport, withoutCredentials } from './transport.ts';
 
@@ -21,17 +21,18 @@ const RETENTION = { completed: 1_000, failed: 1_000 };
 /** Connects in the background: an unreachable Redis shows in the first call, not here. */
 export function createRedisBackend(options: RedisBackendOptions): BullBackend {
   const { report, mute } = createReporter(options.onError, () => performance.now());
-  const producer = openProducer(options.url, report);
+  const prefix = redisPrefix(options.prefix);
+  const producer = openProducer(options.url, `${prefix}:producer`, report);
   let consumer: Redis | undefined;
   const factory: Factory = (name, bullOptions, parts) => paced(bullRedisBackend(name, bullOptions, parts));
   const transport: Transport = {
     kind: 'redis',
     address: withoutCredentials(options.url),
     retention: RETENTION,
-    prefix: redisPrefix(options.prefix),
+    prefix,
     producer: () => ({ connection: producer, factory }),
     consumer: () => {
-      consumer ??= openConsumer(options.url, report);
+      consumer ??= openConsumer(options.url, `${prefix}:workers`, report);
       return { connection: consumer, factory };
     },
     reach: () => ready(producer),
@@ -48,16 +49,6 @@ export function createRedisBackend(options: RedisBackendOptions): BullBackend {
     },
   };
   return createBullBackend(transport, report);
-}
-
-/** `{prefix}`: in a cluster the keys of one script must share a slot. */
-export function redisPrefix(prefix: string): string {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
-    throw new RangeError(
-      `queue prefix ${JSON.stringify(prefix)} is not usable; take 1 to 64 letters, digits, "-" or "_"`,
-    );
-  }
-  return `{${prefix}}`;
 }
 
 async function hangUp(redis: Redis): Promise<void> {

@@ -34,11 +34,11 @@ export interface Delivery {
   readonly event: MachineEvent;
   /** What the claim brought; left out, it is loaded. */
   readonly loaded?: Loaded;
-  readonly records?: readonly RawRecord[];
+  readonly records?: readonly RawRecord[] | undefined;
   readonly settle?: Commit['settle'];
   readonly additions?: (takeEvidence: () => number) => Additions;
   /** Actors that begin when the event closes the turn. */
-  readonly onClose?: readonly NewActor[];
+  readonly onClose?: readonly NewActor[] | undefined;
 }
 
 /** `ended`: the actor had finished. `superseded`: the call was taken over or cancelled. `duplicate`: applied before. */

@@ -15,12 +15,15 @@ export interface SweeperOptions {
   /** A handed-over row that no worker claimed for so long is looked for in the queue. */
   readonly readmitMs: number;
   readonly random: () => number;
+  readonly nowMs: () => number;
   readonly onError: (error: unknown) => void;
 }
 
 const JITTER = 0.2;
-/** Closed turns whose events are folded into one row, a sweep. */
-const COMPACT_TURNS = 200;
+/** Nobody's: the job that folds finished actors' events belongs to no session. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** One fold job stands in the queue for so long at most, whoever asks for it. */
+const FOLD_PERIOD_MS = 10_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -57,7 +60,7 @@ export class Sweeper {
     const result = await upkeep.sweep({ leaseMs, readmitMs });
     for (const row of result?.unclaimed ?? []) await this.#recover(row);
     await admission.refresh();
-    if (result !== null) await upkeep.compact(COMPACT_TURNS);
+    if (result?.unfolded === true) await this.#askToFold();
     return result;
   }
 
@@ -74,6 +77,12 @@ export class Sweeper {
       await this.#options.admission.handOver(pool, [
         { ref: { tenant, session, actor, child, dispatch }, priority },
       ]);
+  }
+
+  async #askToFold(): Promise<void> {
+    const dispatch = Math.floor(this.#options.nowMs() / FOLD_PERIOD_MS);
+    const ref = { tenant: NOBODY, session: NOBODY, actor: NOBODY, child: 'fold', dispatch };
+    await this.#options.admission.handOver('upkeep', [{ ref, priority: 0 }]);
   }
 
   #schedule(delayMs: number): void {

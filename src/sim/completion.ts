@@ -231,8 +231,7 @@ function compose(call: Call, accepted: Accepted, fault: Fault | null): Answer {
           driftRate: model.driftRate ?? 0,
         });
   const shaped = fault?.name === 'malformed_tool_args' ? breakArguments(thought, prompt.tools) : thought;
-  const limit = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
-  const fitted = fitReply(shaped, limit, model);
+  const fitted = fitReply(shaped, replyLimit(request, received.tokens, model), model);
   return {
     id: shortHash('sha256', `${desk.seed}\u0000${call.n}\u0000${received.requestDigest}`, 'hex').slice(0, 24),
     atMs: call.atMs,
@@ -243,6 +242,12 @@ function compose(call: Call, accepted: Accepted, fault: Fault | null): Answer {
     cache,
     ...fitted,
   };
+}
+
+function replyLimit(request: WireRequest, tokens: number, model: SimModel): number {
+  const limit = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
+  if (request.context === null || request.context.mayShift) return limit;
+  return Math.max(1, Math.min(limit, Math.min(request.context.tokens, model.window) - tokens));
 }
 
 function refuse(call: Call, refusal: WireRefusal, outcome: SimOutcome): void {

@@ -10,7 +10,7 @@ import { prefixTokens, type Segment } from './prompt.ts';
 
 export const SHORT_LIFE_MS = 5 * 60_000;
 export const LONG_LIFE_MS = 60 * 60_000;
-/** Least recently used entries beyond this leave; about 6 MB of keys. */
+/** Least recently used entries beyond this leave; about 4 MB. */
 const MAX_ENTRIES = 50_000;
 /** https://platform.claude.com/docs/en/build-with-claude/prompt-caching: minimum length, look-back window. */
 export const MIN_EXPLICIT_TOKENS = 1_024;
@@ -34,7 +34,7 @@ interface Entry {
 }
 
 export class PrefixCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<number, Entry>();
   readonly #model: SimModel;
 
   constructor(model: SimModel) {
@@ -93,7 +93,7 @@ export class PrefixCache {
     return false;
   }
 
-  #store(key: string, lifeMs: number, nowMs: number): void {
+  #store(key: number, lifeMs: number, nowMs: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { lifeMs, expiresAtMs: nowMs + lifeMs });
     if (this.#entries.size <= MAX_ENTRIES) return;

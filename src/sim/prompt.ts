@@ -1,5 +1,4 @@
 /** A request as the model sees it, whatever wire brought it, and its rendering into counted segments. */
-import { hash } from 'node:crypto';
 import type { ChatMessage, ToolDefinition } from '../context/request.ts';
 import { byteLength } from '../ledger/json.ts';
 import type { SimModel } from './contract.ts';
@@ -20,12 +19,20 @@ export type ToolChoice =
   | { readonly kind: 'auto' | 'none' | 'required' }
   | { readonly kind: 'named'; readonly name: string };
 
+/** Two running 32-bit states give a key of 53 bits: far more than the entries of any cache here. */
+const START_LOW = 0xdeadbeef;
+const START_HIGH = 0x41c6ce57;
+const STEP_LOW = 2_654_435_761;
+const STEP_HIGH = 1_597_334_677;
+const LOW_RANGE = 2 ** 32;
+const HIGH_BITS = 0x1f_ffff;
+
 /**
  * One tool, system block or content block. `key` is the digest of everything up to and including it, so
  * two prompts share a prefix exactly as far as their keys are equal.
  */
 export interface Segment {
-  readonly key: string;
+  readonly key: number;
   /** Bytes of all segments so far, this one included. */
   readonly endBytes: number;
   /** Tokens of all images so far. */
@@ -35,14 +42,15 @@ export interface Segment {
 /** Order is tools, system, messages: the order in which all three providers render a prompt. */
 export function segmentsOf(prompt: SimPrompt): readonly Segment[] {
   const segments: Segment[] = [];
-  let key = '';
+  const digest = new RunningDigest();
   let endBytes = 0;
   let endImageTokens = 0;
   const push = (tag: string, text: string, imageTokens = 0) => {
-    key = hash('sha1', `${key}\u0000${tag}\u0000${text}`, 'base64');
+    digest.add(tag);
+    digest.add(text);
     endBytes += imageTokens > 0 ? 0 : byteLength(text);
     endImageTokens += imageTokens;
-    segments.push({ key, endBytes, endImageTokens });
+    segments.push({ key: digest.key(), endBytes, endImageTokens });
   };
   for (const tool of prompt.tools) push('tool', toolText(tool));
   for (const text of prompt.system) push('system', text);
@@ -60,19 +68,42 @@ export function segmentsOf(prompt: SimPrompt): readonly Segment[] {
   return segments;
 }
 
-/** Prompt tokens up to a segment: rounded down inside the prompt, so that a prefix never exceeds the whole. */
+/** Tokens of the prompt up to a segment; rounded up like the whole, so a cached prompt counts as it was billed. */
 export function prefixTokens(segment: Segment | undefined, model: SimModel): number {
-  if (segment === undefined) return 0;
-  return Math.floor(segment.endBytes * model.tokensPerByte) + segment.endImageTokens;
+  return segment === undefined
+    ? 0
+    : Math.ceil(segment.endBytes * model.tokensPerByte) + segment.endImageTokens;
 }
 
 export function promptTokens(segments: readonly Segment[], model: SimModel): number {
-  const last = segments.at(-1);
-  return last === undefined ? 0 : Math.ceil(last.endBytes * model.tokensPerByte) + last.endImageTokens;
+  return prefixTokens(segments.at(-1), model);
 }
 
 export function outputTokens(text: string, model: SimModel): number {
   return Math.ceil(byteLength(text) * model.tokensPerByte);
+}
+
+/** A digest that can be read at every boundary; made for speed, not against adversaries. */
+class RunningDigest {
+  #low = START_LOW;
+  #high = START_HIGH;
+
+  add(text: string): void {
+    // Length first: without it a boundary could move between two texts unseen.
+    let low = Math.imul(this.#low ^ text.length, STEP_LOW);
+    let high = Math.imul(this.#high ^ text.length, STEP_HIGH);
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      low = Math.imul(low ^ code, STEP_LOW);
+      high = Math.imul(high ^ code, STEP_HIGH) + (low >>> 15);
+    }
+    this.#low = low ^ (low >>> 16);
+    this.#high = high ^ (high >>> 13);
+  }
+
+  key(): number {
+    return (this.#high & HIGH_BITS) * LOW_RANGE + (this.#low >>> 0);
+  }
 }
 
 function toolText(tool: ToolDefinition): string {

@@ -58,7 +58,13 @@ const REQUEST: ChatRequest = {
   maxTokens: 100,
 };
 
-export function providerConformance(name: string, makeSubject: () => Promise<ProviderSubject>): void {
+/** `requirement` is the id the subject's tests carry, when its wire is one. */
+export function providerConformance(
+  name: string,
+  makeSubject: () => Promise<ProviderSubject>,
+  requirement?: string,
+): void {
+  const title: Title = (behaviour) => (requirement === undefined ? behaviour : `${requirement} ${behaviour}`);
   describe(`${name} as a provider`, () => {
     let subject: ProviderSubject;
     beforeEach(async () => {
@@ -75,17 +81,18 @@ export function providerConformance(name: string, makeSubject: () => Promise<Pro
         ...options,
       });
 
-    replyCases(() => subject, call);
-    failureCases(() => subject, call);
-    brokenStreamCases(() => subject, call);
-    endingCases(() => subject, call);
+    replyCases(title, () => subject, call);
+    failureCases(title, () => subject, call);
+    brokenStreamCases(title, () => subject, call);
+    endingCases(title, () => subject, call);
   });
 }
 
+type Title = (behaviour: string) => string;
 type Call = (options?: Partial<Parameters<Provider['call']>[1]>) => Promise<CallOutcome>;
 
-function replyCases(subject: () => ProviderSubject, call: Call): void {
-  it('streams text as deltas that together are the reply', async () => {
+function replyCases(title: Title, subject: () => ProviderSubject, call: Call): void {
+  it(title('streams text as deltas that together are the reply'), async () => {
     subject().replyText(['Hel', 'lo, ', 'wörld 🌍']);
     const deltas: Delta[] = [];
     const reply = replyOf(await call({ onDelta: (delta) => deltas.push(delta) }));
@@ -99,13 +106,13 @@ function replyCases(subject: () => ProviderSubject, call: Call): void {
     expect(reply.model).toBe('served-model');
   });
 
-  it('sends one HTTP request for a call', async () => {
+  it(title('sends one HTTP request for a call'), async () => {
     subject().replyText(['a']);
     await call();
     expect(subject().requestCount()).toBe(1);
   });
 
-  it('reports the prompt by cache tier, and all of it where the wire has no tiers', async () => {
+  it(title('reports the prompt by cache tier, and all of it where the wire has no tiers'), async () => {
     subject().replyText(['a'], { fresh: 100, cacheRead: 2_000, cacheWrite: 300, output: 7 });
     const { usage } = replyOf(await call());
     expect(usage).toEqual(
@@ -115,14 +122,14 @@ function replyCases(subject: () => ProviderSubject, call: Call): void {
     );
   });
 
-  it('measures the first token before the end', async () => {
+  it(title('measures the first token before the end'), async () => {
     subject().replyText(['a', 'b']);
     const { firstTokenMs, totalMs } = replyOf(await call());
     expect(firstTokenMs).not.toBeNull();
     expect(firstTokenMs).toBeLessThanOrEqual(totalMs);
   });
 
-  it('keeps thinking apart from text', async () => {
+  it(title('keeps thinking apart from text'), async () => {
     subject().replyThinking('Let me see.', 'Done.');
     const deltas: Delta[] = [];
     const { content } = replyOf(await call({ onDelta: (delta) => deltas.push(delta) }));
@@ -133,7 +140,7 @@ function replyCases(subject: () => ProviderSubject, call: Call): void {
     expect(deltas.map((delta) => delta.type)).toEqual(['thinking', 'text']);
   });
 
-  it('returns tool calls in order with parsed arguments', async () => {
+  it(title('returns tool calls in order with parsed arguments'), async () => {
     subject().replyToolCalls([
       { id: 'one', name: 'read_file', args: '{"path":"a.txt","lines":[1,2]}' },
       { id: 'two', name: 'list_files', args: '' },
@@ -152,14 +159,14 @@ function replyCases(subject: () => ProviderSubject, call: Call): void {
     ['a string', '"text"'],
     ['a number no JSON can hold', '{"n":1e999}'],
     ['nested 500 deep', `${'{"a":'.repeat(500)}1${'}'.repeat(500)}`],
-  ])('keeps arguments that are no storable JSON object as raw text: %s', async (_name, args) => {
+  ])(title('keeps arguments that are no storable JSON object as raw text: %s'), async (_name, args) => {
     subject().replyToolCalls([{ id: 'one', name: 'read_file', args }]);
     expect(replyOf(await call()).content).toEqual([
       { type: 'tool_call', id: 'one', name: 'read_file', args: null, raw: args },
     ]);
   });
 
-  it('gives calls with a missing or repeated id one of their own', async () => {
+  it(title('gives calls with a missing or repeated id one of their own'), async () => {
     subject().replyToolCalls([
       { id: 'same', name: 'a', args: '{}' },
       { id: 'same', name: 'b', args: '{}' },
@@ -173,13 +180,13 @@ function replyCases(subject: () => ProviderSubject, call: Call): void {
     ]);
   });
 
-  it('reads an unknown finish reason as other', async () => {
+  it(title('reads an unknown finish reason as other'), async () => {
     subject().replyFinish('a reason nobody has heard of');
     expect(replyOf(await call()).finish).toBe('other');
   });
 }
 
-function failureCases(subject: () => ProviderSubject, call: Call): void {
+function failureCases(title: Title, subject: () => ProviderSubject, call: Call): void {
   const body = (message: string): string => JSON.stringify({ error: { message } });
 
   it.each([
@@ -191,7 +198,7 @@ function failureCases(subject: () => ProviderSubject, call: Call): void {
     [504, 'server_error'],
     [408, 'server_error'],
     [409, 'server_error'],
-  ])('calls status %i retryable as %s', async (status, code) => {
+  ])(title('calls status %i retryable as %s'), async (status, code) => {
     subject().fail(status, body('busy'));
     expect(failureOf(await call())).toMatchObject({ kind: 'retryable', code, status, message: 'busy' });
     expect(subject().requestCount()).toBe(1);
@@ -203,29 +210,29 @@ function failureCases(subject: () => ProviderSubject, call: Call): void {
     [400, 'bad_request'],
     [404, 'bad_request'],
     [422, 'bad_request'],
-  ])('calls status %i %s', async (status, kind) => {
+  ])(title('calls status %i %s'), async (status, kind) => {
     subject().fail(status, body('no'));
     expect(failureOf(await call())).toMatchObject({ kind, status });
   });
 
-  it('follows no redirect', async () => {
+  it(title('follows no redirect'), async () => {
     subject().fail(307, '', { location: 'http://127.0.0.1:1/elsewhere' });
     expect(failureOf(await call())).toMatchObject({ kind: 'bad_request', status: 307 });
     expect(subject().requestCount()).toBe(1);
   });
 
-  it('takes the wait from Retry-After', async () => {
+  it(title('takes the wait from Retry-After'), async () => {
     subject().fail(429, body('busy'), { 'retry-after': '7' });
     expect(failureOf(await call())).toMatchObject({ code: 'rate_limited', retryAfterMs: 7_000 });
   });
 
-  it('recognises an over-long prompt and the limit its text states', async () => {
+  it(title('recognises an over-long prompt and the limit its text states'), async () => {
     const message = "This model's maximum context length is 4096 tokens. However, you requested 5000.";
     subject().fail(400, body(message));
     expect(failureOf(await call())).toMatchObject({ kind: 'over_length', limitTokens: 4_096, status: 400 });
   });
 
-  it('never shows the credential, and keeps messages short', async () => {
+  it(title('never shows the credential, and keeps messages short'), async () => {
     subject().fail(401, body(`Incorrect key: ${subject().secret}. ${'More. '.repeat(500)}`));
     const failure = failureOf(await call());
     expect(failure.kind).toBe('auth');
@@ -234,12 +241,12 @@ function failureCases(subject: () => ProviderSubject, call: Call): void {
     expect(failure.message.length).toBeLessThanOrEqual(500);
   });
 
-  it('answers an error body of 50 MB with a failure', async () => {
+  it(title('answers an error body of 50 MB with a failure'), async () => {
     subject().fail(500, 'x'.repeat(50_000_000));
     expect(failureOf(await call())).toMatchObject({ code: 'server_error', status: 500 });
   });
 
-  it('classifies an error inside a stream like one before it', async () => {
+  it(title('classifies an error inside a stream like one before it'), async () => {
     subject().failInStream('Hel');
     const failure = failureOf(await call());
     expect(failure).toMatchObject({ kind: 'retryable' });
@@ -247,10 +254,10 @@ function failureCases(subject: () => ProviderSubject, call: Call): void {
   });
 }
 
-function brokenStreamCases(subject: () => ProviderSubject, call: Call): void {
+function brokenStreamCases(title: Title, subject: () => ProviderSubject, call: Call): void {
   const malformed = { kind: 'retryable', code: 'malformed_reply' };
 
-  it('never takes a cut stream for a short success, wherever and however it is cut', async () => {
+  it(title('never takes a cut stream for a short success, wherever and however it is cut'), async () => {
     const position = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
     await fc.assert(
       fc.asyncProperty(position, fc.constantFrom('clean' as const, 'reset' as const), async (at, how) => {
@@ -269,36 +276,36 @@ function brokenStreamCases(subject: () => ProviderSubject, call: Call): void {
     ['JSON of the wrong type', Buffer.from('event: message_start\ndata: 17\n\n')],
     ['an array', Buffer.from('event: message_start\ndata: [[[]]]\n\n')],
     ['invalid UTF-8', Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xfe, 0xc3, 0x28, 0x0a, 0x0a])],
-  ])('answers %s with malformed_reply', async (_name, bytes) => {
+  ])(title('answers %s with malformed_reply'), async (_name, bytes) => {
     subject().replyBytes(bytes);
     expect(failureOf(await call())).toMatchObject(malformed);
   });
 
-  it('bounds an event that never ends', async () => {
+  it(title('bounds an event that never ends'), async () => {
     subject().replyBytes(Buffer.alloc(50_000_000, 'x'));
     expect(failureOf(await call())).toMatchObject(malformed);
   });
 
-  it('bounds the text of a reply', async () => {
+  it(title('bounds the text of a reply'), async () => {
     subject().replyEndlessly(50_000_000);
     expect(failureOf(await call())).toMatchObject(malformed);
   });
 }
 
-function endingCases(subject: () => ProviderSubject, call: Call): void {
-  it('ends a call that takes too long as a timeout and closes its connection', async () => {
+function endingCases(title: Title, subject: () => ProviderSubject, call: Call): void {
+  it(title('ends a call that takes too long as a timeout and closes its connection'), async () => {
     subject().hang();
     expect(failureOf(await call({ timeoutMs: 50 }))).toMatchObject({ kind: 'retryable', code: 'timeout' });
     await subject().disconnected();
   });
 
-  it('counts the deadline over the whole call, not to its first byte', async () => {
+  it(title('counts the deadline over the whole call, not to its first byte'), async () => {
     subject().hang('Hel');
     expect(failureOf(await call({ timeoutMs: 150 }))).toMatchObject({ kind: 'retryable', code: 'timeout' });
     await subject().disconnected();
   });
 
-  it('ends an aborted call as aborted before an answer, and closes its connection', async () => {
+  it(title('ends an aborted call as aborted before an answer, and closes its connection'), async () => {
     subject().hang();
     const controller = new AbortController();
     const outcome = call({ signal: controller.signal });
@@ -308,25 +315,30 @@ function endingCases(subject: () => ProviderSubject, call: Call): void {
     await subject().disconnected();
   });
 
-  it('ends an aborted call as aborted in the middle of a stream, and delivers nothing more', async () => {
-    subject().hang('Hel');
-    const controller = new AbortController();
-    const deltas: string[] = [];
-    const onDelta = (delta: Delta): void => {
-      deltas.push(delta.text);
-      controller.abort();
-    };
-    expect(failureOf(await call({ signal: controller.signal, onDelta }))).toMatchObject({ kind: 'aborted' });
-    expect(deltas).toEqual(['Hel']);
-    await subject().disconnected();
-  });
+  it(
+    title('ends an aborted call as aborted in the middle of a stream, and delivers nothing more'),
+    async () => {
+      subject().hang('Hel');
+      const controller = new AbortController();
+      const deltas: string[] = [];
+      const onDelta = (delta: Delta): void => {
+        deltas.push(delta.text);
+        controller.abort();
+      };
+      expect(failureOf(await call({ signal: controller.signal, onDelta }))).toMatchObject({
+        kind: 'aborted',
+      });
+      expect(deltas).toEqual(['Hel']);
+      await subject().disconnected();
+    },
+  );
 
-  it('sends nothing when the signal is aborted already', async () => {
+  it(title('sends nothing when the signal is aborted already'), async () => {
     expect(failureOf(await call({ signal: AbortSignal.abort() }))).toMatchObject({ kind: 'aborted' });
     expect(subject().requestCount()).toBe(0);
   });
 
-  it('throws what onDelta throws, since that is no failure of the provider', async () => {
+  it(title('throws what onDelta throws, since that is no failure of the provider'), async () => {
     subject().hang('Hel');
     const onDelta = (): void => {
       throw new RangeError('a defect of the caller');
@@ -335,7 +347,7 @@ function endingCases(subject: () => ProviderSubject, call: Call): void {
     await subject().disconnected();
   });
 
-  it('ends one call without touching another of the same provider', async () => {
+  it(title('ends one call without touching another of the same provider'), async () => {
     subject().hang('first');
     const controller = new AbortController();
     const aborted = call({ signal: controller.signal });
@@ -347,7 +359,7 @@ function endingCases(subject: () => ProviderSubject, call: Call): void {
     expect(replyOf(await other).content).toEqual([{ type: 'text', text: 'second' }]);
   });
 
-  it('calls a server that is not there a network failure', async () => {
+  it(title('calls a server that is not there a network failure'), async () => {
     await subject().close();
     expect(failureOf(await call())).toMatchObject({ kind: 'retryable', code: 'network' });
   });

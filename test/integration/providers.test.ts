@@ -22,23 +22,26 @@ const COUNTS: Counts = { fresh: 5, cacheRead: 0, cacheWrite: 0, output: 2 };
 const TIMEOUT_MS = 10_000;
 const ENDLESS_PIECE_CHARS = 65_536;
 
-const WIRES = [
-  { kind: 'openai', dialect: openAiDialect, path: '/v1', hasCacheTiers: true },
-  { kind: 'anthropic', dialect: anthropicDialect, path: '', hasCacheTiers: true },
-  { kind: 'ollama', dialect: ollamaDialect, path: '', hasCacheTiers: false },
-] as const satisfies readonly {
-  kind: ProviderKind;
-  dialect: Dialect;
-  path: string;
-  hasCacheTiers: boolean;
-}[];
+interface Wire {
+  readonly kind: ProviderKind;
+  readonly id: string;
+  readonly dialect: Dialect;
+  readonly path: string;
+  readonly hasCacheTiers: boolean;
+}
 
-for (const { kind, dialect, path, hasCacheTiers } of WIRES) {
-  providerConformance(kind, async () => {
+const WIRES = [
+  { kind: 'openai', id: 'PRO-02', dialect: openAiDialect, path: '/v1', hasCacheTiers: true },
+  { kind: 'anthropic', id: 'PRO-01', dialect: anthropicDialect, path: '', hasCacheTiers: true },
+  { kind: 'ollama', id: 'PRO-08', dialect: ollamaDialect, path: '', hasCacheTiers: false },
+] as const satisfies readonly Wire[];
+
+for (const { kind, id, dialect, path, hasCacheTiers } of WIRES) {
+  const makeSubject = async (): Promise<ProviderSubject> => {
     const server = await WireServer.start();
-    const provider = providerAt(server, kind, path);
-    return subjectOf(server, provider, dialect, hasCacheTiers);
-  });
+    return subjectOf(server, providerAt(server, kind, path), dialect, hasCacheTiers);
+  };
+  providerConformance(kind, makeSubject, id);
 }
 
 function legAt(server: WireServer, kind: ProviderKind, path: string): Leg {
@@ -260,7 +263,7 @@ describe('over a real connection', () => {
     await server.last().closed;
   });
 
-  it.each(WIRES)('uses one connection for call after call: $kind', async ({ kind, dialect, path }) => {
+  it.each(WIRES)('$id uses one connection for call after call', async ({ kind, dialect, path }) => {
     const provider = providerAt(server, kind, path);
     server.script(whole(dialect.text(['a'], COUNTS)), whole(dialect.text(['b'], COUNTS)));
     const freed = once(http.globalAgent, 'free');
@@ -273,7 +276,7 @@ describe('over a real connection', () => {
   });
 
   it.each(WIRES)(
-    'sends the key its leg names and no key of the environment: $kind',
+    '$id sends the key its leg names and no key of the environment',
     async ({ kind, dialect, path }) => {
       for (const name of ['OPENAI_API_KEY', 'OPENAI_ADMIN_KEY', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID']) {
         vi.stubEnv(name, 'ambientValue');
@@ -295,7 +298,7 @@ describe('over a real connection', () => {
     },
   );
 
-  it.each(WIRES)('prints nothing, whatever the server sends: $kind', async ({ kind, dialect, path }) => {
+  it.each(WIRES)('$id prints nothing, whatever the server sends', async ({ kind, dialect, path }) => {
     const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
     const spies = methods.map((method) => vi.spyOn(console, method).mockImplementation(() => {}));
     const provider = providerAt(server, kind, path);
@@ -306,6 +309,21 @@ describe('over a real connection', () => {
     );
     for (let count = 0; count < 3; count += 1) expect((await provider.call(REQUEST, options)).ok).toBe(false);
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
+  });
+
+  it.each(WIRES)(
+    '$id calls a connection that cannot be secured a network failure',
+    async ({ kind, path }) => {
+      const baseUrl = `${server.url.replace('http:', 'https:')}${path}`;
+      const outcome = await providerAt(server, kind, path, { baseUrl }).call(REQUEST, options);
+      expect(outcome).toMatchObject({ ok: false, failure: { kind: 'retryable', code: 'network' } });
+    },
+  );
+
+  it.each(WIRES)('$id ends at once when the server switches to another protocol', async ({ kind, path }) => {
+    server.script({ status: 101, headers: { connection: 'upgrade', upgrade: 'other' } });
+    const outcome = await providerAt(server, kind, path).call(REQUEST, options);
+    expect(outcome).toMatchObject({ ok: false, failure: { kind: 'retryable', code: 'network' } });
   });
 
   it('PRO-02 describes a model by whichever field a compatible server states its window in', async () => {
@@ -370,24 +388,21 @@ describe('over a real connection', () => {
     expect(await provider.describe(options)).toMatchObject({ metadata: { declaredWindow: 8_192 } });
   });
 
-  it.each(WIRES)(
-    'answers a failed or unreadable description with a failure: $kind',
-    async ({ kind, path }) => {
-      const provider = providerAt(server, kind, path);
-      const body = '{"error":{"message":"no such model"}}';
-      server.script({ status: 404, headers: { 'content-type': 'application/json' }, chunks: [body] });
-      expect(await provider.describe(options)).toMatchObject({ ok: false, failure: { kind: 'bad_request' } });
-      for (const chunk of ['[]', 'null', '{"a":']) {
-        server.script({ headers: { 'content-type': 'application/json' }, chunks: [chunk] });
-        expect(await provider.describe(options)).toMatchObject({ failure: { code: 'malformed_reply' } });
-      }
-      server.script({ silent: true });
-      expect(await provider.describe({ ...options, timeoutMs: 50 })).toMatchObject({
-        failure: { code: 'timeout' },
-      });
-      await server.last().closed;
-    },
-  );
+  it.each(WIRES)('$id answers a failed or unreadable description with a failure', async ({ kind, path }) => {
+    const provider = providerAt(server, kind, path);
+    const body = '{"error":{"message":"no such model"}}';
+    server.script({ status: 404, headers: { 'content-type': 'application/json' }, chunks: [body] });
+    expect(await provider.describe(options)).toMatchObject({ ok: false, failure: { kind: 'bad_request' } });
+    for (const chunk of ['[]', 'null', '{"a":']) {
+      server.script({ headers: { 'content-type': 'application/json' }, chunks: [chunk] });
+      expect(await provider.describe(options)).toMatchObject({ failure: { code: 'malformed_reply' } });
+    }
+    server.script({ silent: true });
+    expect(await provider.describe({ ...options, timeoutMs: 50 })).toMatchObject({
+      failure: { code: 'timeout' },
+    });
+    await server.last().closed;
+  });
 });
 
 describe('createProvider', () => {

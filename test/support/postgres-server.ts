@@ -96,7 +96,11 @@ async function startInFolder(kind: string, binaries?: Programs): Promise<TestSer
     await chmod(folder, 0o711);
     const options = { dataDir: join(folder, 'data'), ...(binaries === undefined ? {} : { binaries }) };
     const server = await startEmbeddedPostgres(options);
-    return { adminUrl: server.url, kind, stop: () => server.stop().finally(remove) };
+    const stop = async (): Promise<void> => {
+      await server.stop();
+      await remove();
+    };
+    return { adminUrl: server.url, kind, stop };
   } catch (error) {
     await remove();
     throw error;

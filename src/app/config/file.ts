@@ -6,7 +6,7 @@ import { tsImport } from 'tsx/esm/api';
 import { checkInput, configInvalid } from './refusal.ts';
 import type { ConfigInput } from './schema.ts';
 
-export const CONFIG_FILE_NAMES = ['turnwright.config.ts', 'turnwright.config.mjs', 'turnwright.config.js'];
+const CONFIG_FILE_NAMES = ['turnwright.config.ts', 'turnwright.config.mjs', 'turnwright.config.js'];
 
 /** An absent file is an empty one. */
 export async function configFromFile(cwd: string): Promise<ConfigInput> {

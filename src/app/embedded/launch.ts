@@ -84,8 +84,14 @@ export async function launch(options: ServerOptions, port: number): Promise<Laun
     hasEnded: () => ended,
     kill: (signal) => server.kill(signal),
     tail,
-    hold: () => [server, watchdog].forEach((child) => void child.ref()),
-    unhold: () => [server, watchdog].forEach(unreference),
+    hold: () => {
+      server.ref();
+      watchdog.ref();
+    },
+    unhold: () => {
+      unreference(server);
+      unreference(watchdog);
+    },
   };
 }
 

@@ -44,8 +44,15 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const account = await serverAccount(clusterDirOf(dataDir));
     const server = await serve(dataDir, account, options);
     let stopping: Promise<void> | null = null;
+    const stopAll = async (): Promise<void> => {
+      try {
+        await server.stop();
+      } finally {
+        await ownership.release();
+      }
+    };
     const stop = (): Promise<void> => {
-      stopping ??= server.stop().finally(() => ownership.release());
+      stopping ??= stopAll();
       return stopping;
     };
     return { url: server.url, pid: server.pid, stop };

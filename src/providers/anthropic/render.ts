@@ -24,7 +24,7 @@ interface Group {
   readonly placed: readonly Placed[];
 }
 
-export interface AnthropicTarget {
+interface AnthropicTarget {
   readonly model: string;
   readonly maxTokens: number;
 }

@@ -17,9 +17,9 @@ const SMALLEST_CONTEXT_TOKENS = 8_192;
  * `truncate` and `shift` are fields the SDK's type lacks: https://github.com/ollama/ollama/blob/main/api/types.go.
  * Unless both are false a prompt over the context length is cut silently; so it is refused with a 400.
  */
-export type Body = OllamaBody & { readonly stream: true; readonly truncate: false; readonly shift: false };
+type Body = OllamaBody & { readonly stream: true; readonly truncate: false; readonly shift: false };
 
-export interface OllamaTarget {
+interface OllamaTarget {
   readonly model: string;
   readonly maxTokens: number;
   /** The leg's own window; without one the context is sized to the prompt. */

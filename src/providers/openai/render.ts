@@ -8,7 +8,7 @@ import { type WireIds, wireIds } from '../wire-ids.ts';
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
 
-export interface OpenAiTarget {
+interface OpenAiTarget {
   readonly model: string;
   readonly baseUrl: string;
   readonly maxTokens: number;

@@ -39,113 +39,135 @@ export interface Medium<C> {
   close(): Promise<void>;
 }
 
-export function createLiveBus<C>(medium: Medium<C>, onError: (error: unknown) => void): Bus {
-  const holdback = new Holdback(OPEN_FOR_MS);
-  const channels = new Map<string, TurnChannel<C>>();
+export class LiveBus<C> implements Bus {
+  readonly #medium: Medium<C>;
+  readonly #onError: (error: unknown) => void;
+  readonly #holdback = new Holdback(OPEN_FOR_MS);
+  readonly #channels = new Map<string, TurnChannel<C>>();
   /** The last write of each turn: the next one follows it. */
-  const writes = new Map<string, Promise<void>>();
-  let ticking: NodeJS.Timeout | undefined;
-  let closing: Promise<void> | undefined;
+  readonly #writes = new Map<string, Promise<void>>();
+  readonly #started: Promise<void>;
+  #ticking: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
 
-  const quietly = (work: Promise<void>): Promise<void> =>
-    work.catch((error: unknown) => {
-      // A medium being hung up rejects what was under way; nobody waits for it any more.
-      if (closing === undefined) onError(error);
-    });
+  constructor(medium: Medium<C>, onError: (error: unknown) => void) {
+    this.#medium = medium;
+    this.#onError = onError;
+    this.#started = this.#quietly(
+      medium.start({
+        woken: (turn) => this.#woken(turn),
+        announced: (turn) => this.#announced(turn),
+        dropped: (turn) => this.#forget(turn),
+      }),
+    );
+  }
 
-  function write(turn: string, act: () => Promise<void>): Promise<void> {
-    const next = quietly((writes.get(turn) ?? Promise.resolve()).then(act));
-    writes.set(turn, next);
+  async publish(turn: string, frames: readonly DeltaFrame[]): Promise<void> {
+    if (this.#closing !== undefined || frames.length === 0) return;
+    const open = this.#holdback.offer(turn, frames, performance.now());
+    if (open.length > 0) await this.#write(turn, () => this.#medium.append(turn, open));
+  }
+
+  async watch(turn: string, onFrame: OnFrame): Promise<() => Promise<void>> {
+    if (this.#closing !== undefined) return async () => undefined;
+    const known = this.#channels.get(turn);
+    const channel = known ?? this.#open(turn);
+    const remove = channel.add(onFrame);
+    if (known === undefined) await settledWithin(this.#quietly(this.#join(turn, channel)), START_MS);
+    return async () => {
+      remove();
+      await this.#leave(turn, channel);
+    };
+  }
+
+  async drop(turn: string): Promise<void> {
+    if (this.#closing !== undefined) return;
+    this.#forget(turn);
+    // What nobody watched was never written, and what watchers left behind expires.
+    if (this.#holdback.isOpen(turn, performance.now()) || this.#channels.has(turn)) {
+      await this.#write(turn, () => this.#medium.drop(turn));
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown();
+    return this.#closing;
+  }
+
+  #woken(turn: string | undefined): void {
+    if (turn !== undefined) void this.#channels.get(turn)?.wake();
+    else for (const channel of this.#channels.values()) void channel.wake();
+  }
+
+  #announced(turn: string): void {
+    const held = this.#holdback.open(turn, performance.now());
+    if (held.length > 0) void this.#write(turn, () => this.#medium.append(turn, held));
+  }
+
+  #forget(turn: string): void {
+    this.#holdback.forget(turn);
+    this.#channels.get(turn)?.clear();
+  }
+
+  #tick(): void {
+    void this.#quietly(this.#medium.announce([...this.#channels.keys()]));
+    this.#woken(undefined);
+  }
+
+  #open(turn: string): TurnChannel<C> {
+    const channel = new TurnChannel<C>(
+      (after) => this.#medium.since(turn, after),
+      HELD_FRAMES,
+      (error) => this.#report(error),
+    );
+    this.#channels.set(turn, channel);
+    this.#ticking ??= setInterval(() => this.#tick(), ANNOUNCE_MS).unref();
+    return channel;
+  }
+
+  async #join(turn: string, channel: TurnChannel<C>): Promise<void> {
+    await this.#started;
+    // The medium may have been down for longer than the watcher stayed.
+    if (this.#channels.get(turn) !== channel) return;
+    await this.#medium.follow(turn);
+    await this.#medium.announce([turn]);
+    await channel.wake();
+  }
+
+  async #leave(turn: string, channel: TurnChannel<C>): Promise<void> {
+    if (channel.watched || this.#channels.get(turn) !== channel) return;
+    this.#channels.delete(turn);
+    if (this.#channels.size === 0) this.#stopTicking();
+    if (this.#closing === undefined) await this.#quietly(this.#medium.unfollow(turn));
+  }
+
+  #write(turn: string, act: () => Promise<void>): Promise<void> {
+    const next = this.#quietly((this.#writes.get(turn) ?? Promise.resolve()).then(act));
+    this.#writes.set(turn, next);
     void next.then(() => {
-      if (writes.get(turn) === next) writes.delete(turn);
+      if (this.#writes.get(turn) === next) this.#writes.delete(turn);
     });
     return next;
   }
 
-  const started = quietly(
-    medium.start({
-      woken: (turn) => {
-        if (turn === undefined) for (const channel of channels.values()) void channel.wake();
-        else void channels.get(turn)?.wake();
-      },
-      announced: (turn) => {
-        const held = holdback.open(turn, performance.now());
-        if (held.length > 0) void write(turn, () => medium.append(turn, held));
-      },
-      dropped: (turn) => {
-        holdback.forget(turn);
-        channels.get(turn)?.clear();
-      },
-    }),
-  );
-
-  function tick(): void {
-    void quietly(medium.announce([...channels.keys()]));
-    for (const channel of channels.values()) void channel.wake();
+  async #shutDown(): Promise<void> {
+    this.#stopTicking();
+    this.#channels.clear();
+    await settledWithin(Promise.all([this.#started, ...this.#writes.values()]), START_MS);
+    await this.#quietly(this.#medium.close());
   }
 
-  async function join(turn: string, channel: TurnChannel<C>): Promise<void> {
-    await started;
-    // The medium may have been down for longer than the watcher stayed.
-    if (channels.get(turn) !== channel) return;
-    await medium.follow(turn);
-    await medium.announce([turn]);
-    await channel.wake();
+  #stopTicking(): void {
+    clearInterval(this.#ticking);
+    this.#ticking = undefined;
   }
 
-  function openChannel(turn: string): TurnChannel<C> {
-    const channel = new TurnChannel<C>((after) => medium.since(turn, after), HELD_FRAMES, onError);
-    channels.set(turn, channel);
-    ticking ??= setInterval(tick, ANNOUNCE_MS).unref();
-    return channel;
+  #quietly(work: Promise<void>): Promise<void> {
+    return work.catch((error: unknown) => this.#report(error));
   }
 
-  async function leave(turn: string, channel: TurnChannel<C>): Promise<void> {
-    if (channel.watched || channels.get(turn) !== channel) return;
-    channels.delete(turn);
-    if (channels.size === 0) {
-      clearInterval(ticking);
-      ticking = undefined;
-    }
-    if (closing === undefined) await quietly(medium.unfollow(turn));
+  /** A medium being hung up rejects what was under way; nobody waits for it any more. */
+  #report(error: unknown): void {
+    if (this.#closing === undefined) this.#onError(error);
   }
-
-  async function shutDown(): Promise<void> {
-    clearInterval(ticking);
-    channels.clear();
-    await settledWithin(Promise.all([started, ...writes.values()]), START_MS);
-    await quietly(medium.close());
-  }
-
-  return {
-    async publish(turn, frames) {
-      if (closing !== undefined || frames.length === 0) return;
-      const open = holdback.offer(turn, frames, performance.now());
-      if (open.length > 0) await write(turn, () => medium.append(turn, open));
-    },
-    async watch(turn: string, onFrame: OnFrame) {
-      if (closing !== undefined) return async () => undefined;
-      const known = channels.get(turn);
-      const channel = known ?? openChannel(turn);
-      const remove = channel.add(onFrame);
-      if (known === undefined) await settledWithin(quietly(join(turn, channel)), START_MS);
-      return async () => {
-        remove();
-        await leave(turn, channel);
-      };
-    },
-    async drop(turn) {
-      if (closing !== undefined) return;
-      holdback.forget(turn);
-      channels.get(turn)?.clear();
-      // What nobody watched was never written, and what watchers left behind expires.
-      if (holdback.isOpen(turn, performance.now()) || channels.has(turn)) {
-        await write(turn, () => medium.drop(turn));
-      }
-    },
-    close: () => {
-      closing ??= shutDown();
-      return closing;
-    },
-  };
 }

@@ -1,7 +1,7 @@
 /** The live channel on Postgres: an unlogged table, and NOTIFY as the wake-up. */
 import type { Bus, DeltaStore, Notices } from '../bus.ts';
 import { createReporter } from '../reporter.ts';
-import { createLiveBus, type Medium } from './live-bus.ts';
+import { LiveBus, type Medium } from './live-bus.ts';
 
 /** One channel for all turns: a LISTEN a turn would cost a statement for every watcher that comes or goes. */
 const SIGNAL_CHANNEL = 'turnwright_live';
@@ -22,7 +22,7 @@ export function createPostgresBus(
   options: PostgresBusOptions = {},
 ): Bus {
   const { report } = createReporter(options.onError ?? (() => undefined), () => performance.now());
-  return createLiveBus(postgresMedium(store, notices), report);
+  return new LiveBus(postgresMedium(store, notices), report);
 }
 
 function postgresMedium(store: DeltaStore, notices: Notices): Medium<number> {

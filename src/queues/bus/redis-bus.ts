@@ -5,10 +5,9 @@
  */
 import type { Redis } from 'ioredis';
 import type { Bus, DeltaFrame } from '../bus.ts';
-import { redisPrefix } from '../redis.ts';
-import { openConsumer, openPublisher, ready } from '../redis-connections.ts';
+import { openConsumer, openPublisher, ready, redisPrefix } from '../redis-connections.ts';
 import { createReporter } from '../reporter.ts';
-import { createLiveBus, type Medium, type Signals } from './live-bus.ts';
+import { LiveBus, type Medium, type Signals } from './live-bus.ts';
 import type { StoredFrame } from './turn-channel.ts';
 
 /** About one long step; a slower reader than that has lost its place anyway and reads the ledger. */
@@ -28,14 +27,15 @@ export interface RedisBusOptions {
 
 export function createRedisBus(options: RedisBusOptions): Bus {
   const { report, mute } = createReporter(options.onError, () => performance.now());
-  const commands = openPublisher(options.url, report);
-  const listener = openConsumer(options.url, report);
-  const medium = redisMedium(commands, listener, redisPrefix(options.prefix));
+  const prefix = redisPrefix(options.prefix);
+  const commands = openPublisher(options.url, `${prefix}:bus`, report);
+  const listener = openConsumer(options.url, `${prefix}:bus-signals`, report);
+  const medium = redisMedium(commands, listener, prefix);
   const close = async () => {
     mute();
     await medium.close();
   };
-  return createLiveBus({ ...medium, close }, report);
+  return new LiveBus({ ...medium, close }, report);
 }
 
 function redisMedium(commands: Redis, listener: Redis, prefix: string): Medium<string> {

@@ -1,6 +1,6 @@
 /** Says what the request holds of what was asked, in one to four sentences, or that it holds nothing. */
 import type { Conversation } from './conversation.ts';
-import { isHeading, NOT_FOUND, type Origin, type Unit } from './evidence.ts';
+import { isHeading, NOT_FOUND, type Origin, type Unit, withoutGutter } from './evidence.ts';
 import { asksForNames, pathsIn, resultsOf, type Situation, targetsOf } from './situation.ts';
 import { summarise } from './summary.ts';
 import { samePath } from './terms.ts';
@@ -13,6 +13,8 @@ const SETTLED_EARLIER = 0.75;
 const SETTLED_NOW = 0.6;
 /** Enough to be worth saying when there is nothing more to look at. */
 const WORTH_SAYING = 0.4;
+/** In a file that was asked for by name, less is enough. */
+const WORTH_SAYING_OF_TARGET = 0.25;
 /** A further sentence is added for so much of what the first ones left open. */
 const WORTH_ADDING = 0.2;
 const SUMMARY_WORDS = 60;
@@ -90,7 +92,8 @@ function choose(situation: Situation): readonly Unit[] {
   const { conversation, units } = situation;
   const candidates = ranked(situation);
   const [best] = candidates;
-  if (best === undefined || best.coverage < WORTH_SAYING) return [];
+  const enough = targetsOf(conversation).length > 0 ? WORTH_SAYING_OF_TARGET : WORTH_SAYING;
+  if (best === undefined || best.coverage < enough) return [];
   const chosen: Unit[] = [best];
   const files = conversation.shapes.files;
   if (files.length > 1) {
@@ -122,8 +125,8 @@ function addOpen(chosen: readonly Unit[], candidates: readonly Unit[]): readonly
 }
 
 function sentence(unit: Unit): string {
-  const text = unit.text.replace(/^[#>*\-\s]+/, '').slice(0, MAX_SENTENCE_CHARS);
-  const ended = /[.!?:]$/.test(text) ? text : `${text}.`;
+  const text = withoutGutter(unit.text).slice(0, MAX_SENTENCE_CHARS);
+  const ended = /[^\p{L}\p{N}]$/u.test(text) ? text : `${text}.`;
   return unit.path === null ? ended : `In ${unit.path}: ${ended}`;
 }
 

@@ -34,6 +34,7 @@ export interface Conversation {
   readonly system: string;
 }
 
+const DIRECTIVE_END_CHARS = 600;
 /** Two of the three wires carry no error flag: a failed result is known by how it begins. */
 const FAILURE = /^\s*\W?(?:errors?|failed|failure|no such|not found|cannot|could not|unknown|invalid)\b/i;
 
@@ -65,15 +66,15 @@ export function readConversation(prompt: SimPrompt): Conversation {
         called = true;
         if (current) made.add(callKey(block.name, block.args));
       } else if (block.type === 'tool_result')
-        outcomes.push(outcomeOf(block, calls.get(block.callId), current));
+        outcomes.push(outcomeOf(block, calls.get(block.callId), current, outcomes));
     }
     if (called && current) steps += 1;
   }
   return {
     directive,
     lastNote,
-    terms: termsOf(directive),
-    shapes: shapesOf(directive),
+    terms: termsOf(endsOf(directive)),
+    shapes: shapesOf(endsOf(directive)),
     outcomes,
     said,
     images,
@@ -81,6 +82,12 @@ export function readConversation(prompt: SimPrompt): Conversation {
     made,
     system: prompt.system.join('\n'),
   };
+}
+
+/** A long directive holds pasted text; what is asked stands at one of its ends. */
+function endsOf(directive: string): string {
+  if (directive.length <= 2 * DIRECTIVE_END_CHARS) return directive;
+  return `${directive.slice(0, DIRECTIVE_END_CHARS)} ${directive.slice(-DIRECTIVE_END_CHARS)}`;
 }
 
 export function callKey(name: string, args: Json): string {
@@ -128,7 +135,12 @@ function bareText(content: SimPrompt['messages'][number]['content']): string {
     .trim();
 }
 
-function outcomeOf(result: ToolResultBlock, call: ToolCallBlock | undefined, current: boolean): Outcome {
+function outcomeOf(
+  result: ToolResultBlock,
+  call: ToolCallBlock | undefined,
+  current: boolean,
+  before: readonly Outcome[],
+): Outcome {
   const args = call?.args ?? null;
   return {
     name: call?.name ?? result.name,
@@ -136,8 +148,21 @@ function outcomeOf(result: ToolResultBlock, call: ToolCallBlock | undefined, cur
     content: result.content,
     failed: result.isError || FAILURE.test(result.content),
     current,
-    path: pathIn(args),
+    path: pathIn(args) ?? pathOfEvidence(args, before),
   };
+}
+
+/** What is brought back by an id is of the file whose result named that id. */
+function pathOfEvidence(args: Json, before: readonly Outcome[]): string | null {
+  if (typeof args !== 'object' || args === null) return null;
+  const ids = Object.values(args).flatMap((value) =>
+    typeof value === 'string' && /^[\w-]{2,}$/.test(value) ? [value] : [],
+  );
+  const naming = before.findLast(
+    (one) =>
+      one.path !== null && ids.some((id) => new RegExp(`(?:evidence:\\s*|["'])${id}\\b`).test(one.content)),
+  );
+  return naming?.path ?? null;
 }
 
 /** The first argument that looks like the name of one file. */

@@ -8,7 +8,10 @@ const MAX_LINE_CHARS = 240;
 const CONTEXT_SHARE = 0.8;
 const HIT_LINE = /^((?:[\w@.~-]+\/)*[\w@.~-]+\.\w{1,8}):(\d+)[:-]\s?(.*)$/;
 const LINE_NUMBER = /^\s*\d+[\t|→]\s?/;
+/** Also one cut short before its mark. */
+const QUESTION = /\?\s*$|(?:^|[:,]\s)(?:what|which|who|whose|where|when|why|how)\b/i;
 const EVIDENCE_TAG = /\[evidence:[^\]]*\]/g;
+const NOTHING: readonly number[] = [];
 /** Opens every answer that found nothing, so that such an answer is never taken for a source. */
 export const NOT_FOUND = 'I could not find that in what I was given';
 
@@ -54,32 +57,33 @@ export function passagesOf(conversation: Conversation): readonly Passage[] {
 /** All units in order, scored. A term that stands nowhere weighs most: then no unit covers much. */
 export function unitsOf(passages: readonly Passage[], terms: readonly Term[]): readonly Unit[] {
   const drafts = passages.flatMap(draftsOf);
-  const met = drafts.map((draft) => terms.map((term) => holds(draft.lower, term)));
-  const weights = terms.map((term, at) => {
-    const frequency = met.filter((bits) => bits[at]).length;
-    return term.boost * Math.log(1 + drafts.length / (frequency + 0.5));
+  const frequencies = terms.map(() => 0);
+  const met = drafts.map((draft) => {
+    let bits: readonly number[] | null = null;
+    for (const [at, term] of terms.entries()) {
+      if (!holds(draft.lower, term)) continue;
+      frequencies[at] = (frequencies[at] ?? 0) + 1;
+      bits = [...(bits ?? []), at];
+    }
+    return bits;
   });
+  const weights = terms.map(
+    (term, at) => term.boost * Math.log(1 + drafts.length / ((frequencies[at] ?? 0) + 0.5)),
+  );
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return drafts.map((draft, index) => {
-    const own = weights.map((weight, at) => (met[index]?.[at] ? weight : 0));
-    const sum = own.reduce((left, right) => left + right, 0);
     const { passage, path, text } = draft;
-    const coverage = sum === 0 ? 0 : (sum + contextWeight(draft, terms, weights, own)) / total;
-    return { passage, path, index, text, coverage, own };
+    const bits = met[index] ?? null;
+    // Most units meet nothing: they cost no list of their own.
+    if (bits === null) return { passage, path, index, text, coverage: 0, own: NOTHING };
+    const own = weights.map((weight, at) => (bits.includes(at) ? weight : 0));
+    const covered = own.reduce((sum, weight, at) => {
+      const term = terms[at];
+      if (weight > 0 || term === undefined || !holds(draft.context, term)) return sum + weight;
+      return sum + (weights[at] ?? 0) * CONTEXT_SHARE;
+    }, 0);
+    return { passage, path, index, text, coverage: covered / total, own };
   });
-}
-
-function contextWeight(
-  draft: Draft,
-  terms: readonly Term[],
-  weights: readonly number[],
-  own: readonly number[],
-): number {
-  let sum = 0;
-  for (const [at, term] of terms.entries()) {
-    if (own[at] === 0 && holds(draft.context, term)) sum += (weights[at] ?? 0) * CONTEXT_SHARE;
-  }
-  return sum;
 }
 
 interface Draft {
@@ -101,7 +105,7 @@ function draftsOf(passage: Passage): readonly Draft[] {
     if (isHeading(text)) heading = text;
     for (const part of sentencesOf(text)) {
       // A person's question holds its own words and answers nothing.
-      if (passage.origin === 'user' && part.endsWith('?')) continue;
+      if (passage.origin === 'user' && QUESTION.test(part)) continue;
       const context = `${path ?? ''} ${part === heading ? '' : heading}`.toLowerCase();
       drafts.push({ passage, path, text: part, lower: part.toLowerCase(), context });
     }
@@ -111,6 +115,11 @@ function draftsOf(passage: Passage): readonly Draft[] {
 
 export function isHeading(text: string): boolean {
   return /^#{1,6}\s/.test(text) || (text.endsWith(':') && text.length < 80);
+}
+
+/** A line without the marks of headings, lists, quotes and comments at its start. */
+export function withoutGutter(line: string): string {
+  return line.replace(/^\s*(?:\/\*+|\*+(?!\w)|\/\/+|#+|>+|-)(?:\s+|$)/, '').replace(/\s*\*\/$/, '');
 }
 
 export function sentencesOf(line: string): readonly string[] {

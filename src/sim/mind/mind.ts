@@ -73,12 +73,17 @@ function decide(input: MindInput): SimReply {
   return textReply(finalText(situation));
 }
 
+/** Evidence is scored only when something asks for it. */
 function situate(conversation: Conversation, tools: readonly KnownTool[]): Situation {
+  let units: Situation['units'] | null = null;
   return {
     conversation,
     tools,
     subject: { text: conversation.directive, terms: conversation.terms, shapes: conversation.shapes },
-    units: unitsOf(passagesOf(conversation), conversation.terms),
+    get units() {
+      units ??= unitsOf(passagesOf(conversation), conversation.terms);
+      return units;
+    },
   };
 }
 

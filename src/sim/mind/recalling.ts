@@ -10,6 +10,9 @@ import { affinity, type KnownTool, toolFor } from './toolbox.ts';
 /** `name({…})` with one level of nesting. */
 const SPELLED_CALL = /\b([A-Za-z_]\w*)\((\{(?:[^{}\n]|\{[^{}\n]*\})*\})\)/g;
 const EVIDENCE_TAG = /\[evidence:\s*([\w-]+)/g;
+/** A line of a list of ids: `- e7: …`. */
+const ID_LINE = /^\s*[-*]\s*([a-z]{1,3}\d{1,6})\b/;
+const LABEL = /\b[A-Z]\d+\b/g;
 /** A text from this share of the terms on may hold the answer in its unseen part. */
 const MIN_TERM_SHARE = 0.5;
 const MAX_RECALLS = 1;
@@ -63,7 +66,28 @@ function leadsIn(text: Text, situation: Situation): readonly Lead[] {
     const call = { name: retrieve.tool.name, args: fillArguments(retrieve, preset, situation.subject) };
     leads.push({ call, worth: worthOf(text, match.index, situation) });
   }
-  return leads;
+  return leads.length > 0 ? leads : listedLeads(text, retrieve, situation);
+}
+
+/** A summary may list ids under the name of the tool that returns them, each with the label of what it belongs to. */
+function listedLeads(text: Text, retrieve: KnownTool, situation: Situation): readonly Lead[] {
+  if (retrieve.key === null || !text.content.includes(`${retrieve.tool.name}(`)) return [];
+  const { key } = retrieve;
+  const lines = text.content.split('\n');
+  return lines.flatMap((line) => {
+    const id = ID_LINE.exec(line)?.[1];
+    if (id === undefined) return [];
+    const labels = line.match(LABEL) ?? [];
+    const related = lines.filter((other) =>
+      labels.some((label) => new RegExp(`^\\W*${label}\\b`).test(other)),
+    );
+    const around = { content: [line, ...related].join('\n'), path: null, whole: false };
+    const call = {
+      name: retrieve.tool.name,
+      args: fillArguments(retrieve, { [key.name]: id }, situation.subject),
+    };
+    return [{ call, worth: worthOf(around, 0, situation) }];
+  });
 }
 
 /** Judged by the paragraph a lead stands in, since one text may name many. */

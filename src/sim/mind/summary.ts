@@ -1,17 +1,18 @@
 /** Shortens a text by keeping its most telling sentences, in their order and word for word. */
-import { isHeading, sentencesOf } from './evidence.ts';
-import { shapesOf, termsOf } from './terms.ts';
+import { isHeading, sentencesOf, withoutGutter } from './evidence.ts';
 
 /** Signs that a sentence records a decision, a change or something unfinished. */
 const TELLING =
   /\b(?:not|never|no longer|instead|correct(?:ed|ion)|chang(?:ed|es)|decid(?:ed|es)|approv(?:ed|al)|refus(?:ed|al)|fail(?:ed|ure|s)?|must|open|pending|because|therefore)\b/i;
+/** Figures, dotted and joined names, and capitals inside a sentence. */
+const MARKS = /\d+|[A-Za-z]\w*[._/][A-Za-z]\w*|(?<=[\w,;] )[A-Z]\w+/g;
 const SENTENCE_LIMIT = /\b(?:at most|up to|within|under|no more than|about|in|≤|<=?)\s*(\d{1,4})\s+words?\b/i;
 
 /** `maxWords` bounds the result; one sentence always stays, cut at the bound if it must be. */
 export function summarise(text: string, maxWords: number): string {
   const sentences = text
     .split('\n')
-    .map((line) => line.replace(/\[evidence:[^\]]*\]/g, '').trim())
+    .map((line) => withoutGutter(line.replace(/\[evidence:[^\]]*\]/g, '')).trim())
     .filter((line) => line !== '' && !/^[-=`|~#*\s]+$/.test(line))
     .flatMap((line) => (isHeading(line) ? [line] : sentencesOf(line)));
   const scored = sentences.map((sentence, index) => ({
@@ -30,7 +31,7 @@ export function summarise(text: string, maxWords: number): string {
   if (kept.length === 0) return (sentences[0] ?? '').split(/\s+/).slice(0, maxWords).join(' ');
   return kept
     .toSorted((a, b) => a.index - b.index)
-    .map((one) => one.sentence.replace(/^#+\s*/, ''))
+    .map((one) => one.sentence)
     .join(' ');
 }
 
@@ -40,15 +41,13 @@ export function askedWords(instruction: string): number | null {
   return found === undefined ? null : Number(found);
 }
 
-/** Facts a word: names, figures, files and codes, with a little for standing first. */
+/** Facts a word: figures, names, files and codes, with a little for standing first. */
 function worthOf(sentence: string, index: number): number {
-  const shapes = shapesOf(sentence);
-  const marks = shapes.files.length + shapes.codeLike.length + (sentence.match(/\d+/g)?.length ?? 0);
-  const names = termsOf(sentence).filter((term) => term.boost > 1).length;
+  const marks = sentence.match(MARKS)?.length ?? 0;
   const telling = TELLING.test(sentence) ? 2 : 0;
-  return (1 + marks + names + telling + (index === 0 ? 3 : 0)) / Math.sqrt(Math.max(4, wordCount(sentence)));
+  return (1 + marks + telling + (index === 0 ? 3 : 0)) / Math.sqrt(Math.max(4, wordCount(sentence)));
 }
 
 function wordCount(text: string): number {
-  return text.split(/\s+/).filter((word) => word !== '').length;
+  return text.match(/\S+/g)?.length ?? 0;
 }

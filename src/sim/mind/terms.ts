@@ -14,13 +14,14 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   file files document documents folder folders directory directories path paths line lines word words sentence
   sentences text contain contains containing contents content according using use uses used call tool tools inside
   question following above below previous previously earlier before after first last next thing things something
-  anything nothing everything want need like know think make makes made take takes`.split(/\s+/),
+  anything nothing everything want need like know think make makes made take takes compare compared comparing count extract identify determine
+  cite locate`.split(/\s+/),
 );
 
 const WORD = /[\p{L}\p{N}_]+(?:[-'.’][\p{L}\p{N}_]+)*/gu;
 const URL_OR_EMAIL = /\b[a-z][a-z0-9+.-]*:\/\/\S+|\S+@\S+\.\S+/gi;
 /** A path or name with an extension of 1 to 8 characters that holds a letter. */
-const FILE = /(?:[\w@.~-]+\/)*[\w@~-][\w@.~-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/*])/g;
+const FILE = /(?<![\w*.])(?:[\w@.~-]+\/)*\.?[\w@~-][\w@.~-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/*])/g;
 const GLOB = /(?<![\w*])[\w./{},-]*\*[\w./{},*-]*/g;
 const QUOTED =
   /"([^"\n]{2,120})"|`([^`\n]{2,120})`|“([^”\n]{2,120})”|(?<![\p{L}\p{N}])'([^'\n]{2,120})'(?![\p{L}\p{N}])/gu;
@@ -30,6 +31,8 @@ const CODE_LIKE =
 /** Longer words match by this many leading letters, so that inflected forms meet. */
 const STEM_LETTERS = 7;
 const SUFFIXES: ReadonlySet<string> = new Set(['', 's', 'es', 'd', 'ed', 'ing', "'s", '’s']);
+/** Encoded data: no name is this long, and patterns that meet it would search it from every letter. */
+const LONG_RUN = /\S{160,}/g;
 /** Names and codes weigh more than plain words. */
 const NAME_BOOST = 1.5;
 
@@ -49,7 +52,7 @@ export interface Shapes {
 
 /** Each subject word once, in order; file names and globs are not terms. */
 export function termsOf(text: string): readonly Term[] {
-  const plain = text.replace(URL_OR_EMAIL, ' ').replace(FILE, ' ').replace(GLOB, ' ');
+  const plain = plainOf(text).replace(FILE, ' ').replace(GLOB, ' ');
   const terms = new Map<string, Term>();
   for (const match of plain.matchAll(WORD)) {
     const word = match[0].replace(/['’]s$/, '');
@@ -63,7 +66,7 @@ export function termsOf(text: string): readonly Term[] {
 }
 
 export function shapesOf(text: string): Shapes {
-  const plain = text.replace(URL_OR_EMAIL, ' ');
+  const plain = plainOf(text);
   const globs = unique(plain.match(GLOB) ?? []).filter((glob) => glob.length > 1);
   const files = filesIn(plain);
   const quoted = unique([...plain.matchAll(QUOTED)].map((match) => match.slice(1).find(Boolean) ?? ''));
@@ -78,7 +81,9 @@ export function shapesOf(text: string): Shapes {
 
 /** File-like names in order of appearance. */
 export function filesIn(text: string): readonly string[] {
-  return unique(text.match(FILE) ?? []).filter((name) => !/^v?\d+(\.\d+)*$/.test(name));
+  return unique(text.replace(LONG_RUN, ' ').match(FILE) ?? []).filter(
+    (name) => !/^v?\d+(\.\d+)*$/.test(name),
+  );
 }
 
 /** Whether a lower-case text holds the term as a word or an inflection of it. */
@@ -100,6 +105,10 @@ export function samePath(left: string, right: string): boolean {
   const a = left.replace(/^\.?\//, '').toLowerCase();
   const b = right.replace(/^\.?\//, '').toLowerCase();
   return a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
+}
+
+function plainOf(text: string): string {
+  return text.replace(LONG_RUN, ' ').replace(URL_OR_EMAIL, ' ');
 }
 
 function stemOf(lower: string): string {

@@ -20,8 +20,15 @@ export interface WireRequest {
   readonly thinking: boolean;
   /** OpenAI streams report usage only when asked. */
   readonly streamUsage: boolean;
-  /** Ollama: tokens of context the caller reserved, and whether a longer prompt may be cut silently. */
-  readonly context: { readonly tokens: number; readonly mayTruncate: boolean } | null;
+  /**
+   * Ollama: tokens of context the caller reserved, whether a longer prompt may be cut silently, and whether
+   * a reply that fills the context goes on over what was forgotten.
+   */
+  readonly context: {
+    readonly tokens: number;
+    readonly mayTruncate: boolean;
+    readonly mayShift: boolean;
+  } | null;
 }
 
 export type Finish = 'stop' | 'tool_calls' | 'length';

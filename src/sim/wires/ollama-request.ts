@@ -36,6 +36,7 @@ export function parseOllama(body: Untyped): WireRequest {
     context: {
       tokens: asNumber(options?.num_ctx) ?? DEFAULT_CONTEXT_TOKENS,
       mayTruncate: body.truncate !== false,
+      mayShift: body.shift !== false,
     },
   };
 }

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { jobId, POOLS } from '../../../src/queues/contract.ts';
 import { type BullBackend, createPostgresQueueBackend, POOL_QUEUE_NAMES } from '../../../src/queues/index.ts';
 import { queueBackendSuite } from '../../contract/queue.suite.ts';
+import { startPostgres } from '../../support/postgres.ts';
 import { underTest } from './bull-under-test.ts';
-import { startPostgres } from './throwaway-postgres.ts';
 import { eventually } from './waiting.ts';
 
 const DEAD_URL = 'postgres://nobody:nothing@127.0.0.1:1/nowhere';
@@ -82,7 +82,7 @@ describe('Postgres', () => {
       await eventually('the first job is handled', () => handled.has(before));
       const killed = await client.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
-          where backend_type = 'client backend' and application_name = 'turnwright-queue'`,
+          where application_name = 'turnwright-queue' and datname = current_database()`,
       );
       expect(killed.rowCount).toBeGreaterThan(0);
       const ids: string[] = [];
@@ -119,7 +119,8 @@ describe('Postgres', () => {
       expect(await connections()).toBeLessThanOrEqual(POOL_SIZE);
       const listening = await client.query(
         `select count(*)::int as n from pg_stat_activity
-          where application_name = 'turnwright-queue' and query ilike 'listen%'`,
+          where application_name = 'turnwright-queue' and datname = current_database()
+            and query ilike '%listen bullmq_jobs%'`,
       );
       expect(listening.rows).toEqual([{ n: 1 }]);
       await backend.close();
@@ -197,7 +198,8 @@ describe('Postgres', () => {
 
     async function connections(): Promise<number> {
       const { rows } = await client.query(
-        `select count(*)::int as n from pg_stat_activity where application_name = 'turnwright-queue'`,
+        `select count(*)::int as n from pg_stat_activity where application_name = 'turnwright-queue'
+            and datname = current_database()`,
       );
       return rows[0].n;
     }

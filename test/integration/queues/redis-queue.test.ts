@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { jobId, POOLS } from '../../../src/queues/contract.ts';
@@ -110,6 +111,30 @@ describe.skipIf(!available)('Redis', () => {
       },
     );
 
+    it('RUN-13 never runs a job again whose worker died: it is marked failed, and takeover is left to the lease', async () => {
+      const prefix = `test-${randomUUID()}`;
+      const backend = open(prefix);
+      const stranded = await admitOne(backend, 'step');
+      const dying = new Worker(POOL_QUEUE_NAMES.step, null, {
+        connection: { url: redis.url },
+        prefix: `{${prefix}}`,
+        lockDuration: 50,
+      });
+      expect((await dying.getNextJob('token'))?.id).toBe(stranded);
+      await dying.close(true);
+      expect(await backend.presence('step', stranded)).toBe('active');
+      const handled = await watchAll(backend);
+      await eventually(
+        'the stranded job is given up',
+        async () => (await backend.presence('step', stranded)) === 'finished',
+        45_000,
+      );
+      expect(await backend.queues().get('step')?.getFailedCount()).toBe(1);
+      const next = await admitOne(backend, 'step');
+      await eventually('the next job is handled', () => handled.has(next));
+      expect([...handled]).toEqual([next]);
+    });
+
     it('RUN-13 goes on after everything in Redis was deleted', async () => {
       const backend = open();
       const handled = await watchAll(backend);
@@ -123,17 +148,17 @@ describe.skipIf(!available)('Redis', () => {
 
     it('RUN-13 holds a constant number of connections under a thousand producer calls, and none once closed', async () => {
       const client = inspect();
-      const foreign = await connections(client);
-      const backend = open();
+      const prefix = `test-${randomUUID()}`;
+      const backend = open(prefix);
       await backend.ping();
       await Promise.all(Array.from({ length: 1_000 }, () => admitOne(backend, 'tool')));
-      expect(await connections(client)).toBe(foreign + 1);
+      expect(await connections(client, prefix)).toBe(1);
       const handled = await watchAll(backend);
       await eventually('all are handled', () => handled.size === 1_000);
       // One for producers, one for workers, and one a worker that blocks.
-      expect(await connections(client)).toBe(foreign + 2 + POOLS.length);
+      expect(await connections(client, prefix)).toBe(2 + POOLS.length);
       await backend.close();
-      await eventually('none is left', async () => (await connections(client)) === foreign);
+      await eventually('none is left', async () => (await connections(client, prefix)) === 0);
     });
 
     it('RUN-13 keeps keys in one cluster slot, and events and finished jobs few', async () => {
@@ -171,9 +196,9 @@ function newRef() {
   };
 }
 
-async function connections(client: Redis): Promise<number> {
-  const list = await client.client('LIST');
-  return String(list).trim().split('\n').length;
+async function connections(client: Redis, prefix: string): Promise<number> {
+  const lines = String(await client.client('LIST')).split('\n');
+  return lines.filter((line) => line.includes(`name={${prefix}}:`)).length;
 }
 
 /** The length of the outage is the case under test; nothing is awaited by it. */

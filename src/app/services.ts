@@ -1,0 +1,126 @@
+/** Opens what a process talks to, in order, and closes it in the opposite one. */
+import { randomBytes } from 'node:crypto';
+import {
+  createPool,
+  PostgresDeltas,
+  PostgresNotices,
+  PostgresProfiles,
+  PostgresStore,
+  PostgresUpkeep,
+} from '../db/index.ts';
+import { uuidv7 } from '../ledger/ids.ts';
+import { MACHINES } from '../machines/registry.ts';
+import {
+  type BullBackend,
+  type Bus,
+  createPostgresBus,
+  createPostgresQueueBackend,
+  createRedisBackend,
+  createRedisBus,
+  type DeltaFrame,
+} from '../queues/index.ts';
+import { Admission } from '../runtime/admission.ts';
+import { Engine } from '../runtime/engine.ts';
+import { Sweeper } from '../runtime/sweeper.ts';
+import type { Config } from './config.ts';
+import type { Logger } from './logger.ts';
+
+/** BullMQ's own schema beside the ledger's, and the Redis prefix. */
+const QUEUE_NAMESPACE = 'turnwright_queue';
+const APP_CONNECTIONS = 20;
+const UPKEEP_CONNECTIONS = 3;
+const SWEEP_INTERVAL_MS = 1_000;
+/** A job handed over is looked for after half a lease. */
+const READMIT_SHARE = 0.5;
+
+export interface Services {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly databaseUrl: string;
+  readonly pool: ReturnType<typeof createPool>;
+  readonly store: PostgresStore;
+  readonly upkeep: PostgresUpkeep;
+  readonly profiles: PostgresProfiles;
+  readonly notices: PostgresNotices;
+  readonly queue: BullBackend;
+  readonly bus: Bus;
+  readonly engine: Engine;
+  readonly sweeper: Sweeper;
+  readonly newId: () => string;
+  /** Everything but the database of an embedded stack, which its owner stops. */
+  close(): Promise<void>;
+}
+
+export function openServices(config: Config & { readonly databaseUrl: string }, logger: Logger): Services {
+  const { databaseUrl, redisUrl } = config;
+  const onError = (error: unknown): void =>
+    logger.warn({ err: error }, 'a connection failed; work goes on when it is back');
+  const pool = createPool({
+    url: databaseUrl,
+    role: 'turnwright_app',
+    max: APP_CONNECTIONS,
+    applicationName: 'turnwright',
+    onError,
+  });
+  const upkeepPool = createPool({
+    url: databaseUrl,
+    role: 'turnwright_upkeep',
+    max: UPKEEP_CONNECTIONS,
+    applicationName: 'turnwright upkeep',
+    onError,
+  });
+  const store = new PostgresStore(pool);
+  const upkeep = new PostgresUpkeep(upkeepPool);
+  const notices = new PostgresNotices({ url: databaseUrl, pool, onError });
+  const queue =
+    redisUrl === undefined
+      ? createPostgresQueueBackend({ connectionString: databaseUrl, schema: QUEUE_NAMESPACE, onError })
+      : createRedisBackend({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError });
+  const bus =
+    redisUrl === undefined
+      ? createPostgresBus(new PostgresDeltas<DeltaFrame>(pool), notices, { onError })
+      : createRedisBus({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError });
+  let sweeper: Sweeper | null = null;
+  const admission = new Admission({
+    queue,
+    upkeep,
+    leaseMs: config.leaseMs,
+    onError,
+    wakeIn: (delayMs) => sweeper?.wakeIn(delayMs),
+  });
+  sweeper = new Sweeper({
+    upkeep,
+    queue,
+    admission,
+    leaseMs: config.leaseMs,
+    intervalMs: Math.min(SWEEP_INTERVAL_MS, config.leaseMs / 2),
+    readmitMs: config.leaseMs * READMIT_SHARE,
+    random: Math.random,
+    nowMs: Date.now,
+    onError,
+  });
+  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const engine = new Engine({ store, registry: MACHINES, admission, nowMs: Date.now, timezone });
+  return {
+    config,
+    logger,
+    databaseUrl,
+    pool,
+    store,
+    upkeep,
+    profiles: new PostgresProfiles(pool),
+    notices,
+    queue,
+    bus,
+    engine,
+    sweeper,
+    newId: () => uuidv7(Date.now(), randomBytes(16)),
+    close: async () => {
+      await sweeper.stop();
+      await bus.close();
+      await queue.close();
+      await notices.close();
+      await Promise.all([pool.end(), upkeepPool.end()]);
+    },
+  };
+}

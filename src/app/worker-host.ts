@@ -1,0 +1,97 @@
+/** A worker process: heartbeat, sweep, and one BullMQ worker a pool. Started in order, drained in order. */
+import { hostname } from 'node:os';
+import { POOLS, type Pool, type PoolWorker } from '../queues/contract.ts';
+import { Heartbeat } from '../runtime/heartbeat.ts';
+import { Profiles } from '../runtime/profiles.ts';
+import { RequestBuilder } from '../runtime/request.ts';
+import { RunningCalls } from '../runtime/running-calls.ts';
+import { SessionConfigs } from '../runtime/sessions.ts';
+import { TurnCache } from '../runtime/turn-cache.ts';
+import { builtinTools } from '../tools/builtins/index.ts';
+import { createToolSurface } from '../tools/surface.ts';
+import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
+import { createLegs } from './legs.ts';
+import type { Services } from './services.ts';
+
+/** What is left of the grace once running calls were told to stop. */
+const ABORT_GRACE_MS = 2_000;
+
+export interface WorkerHost {
+  readonly workerId: string;
+  /** Takes no new job, lets running ones end within `graceMs`, then hands back what still runs. */
+  drain(graceMs: number): Promise<void>;
+}
+
+export async function startWorkers(services: Services, pools: readonly Pool[] = POOLS): Promise<WorkerHost> {
+  const { config, engine, upkeep, queue, notices, logger } = services;
+  const workerId = services.newId();
+  const running = new RunningCalls();
+  let stopping = false;
+  const deps = workerDeps(services, {
+    engine,
+    workerId,
+    running,
+    random: Math.random,
+    stopping: () => stopping,
+  });
+  const onError = (error: unknown): void =>
+    logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
+
+  const concurrency = Object.fromEntries(pools.map((pool) => [pool, config.pools[pool].concurrency]));
+  const heartbeat = new Heartbeat({
+    upkeep,
+    worker: { id: workerId, host: hostname(), pid: process.pid, pools: concurrency },
+    intervalMs: config.heartbeatMs,
+    onError,
+  });
+  await heartbeat.start();
+  const unlisten = await notices.listen('turnwright_cancel', (notice) => running.abort(notice));
+  await engine.admission.refresh();
+  const handlers = poolHandlers(deps, upkeep);
+  const workers: PoolWorker[] = [];
+  for (const pool of pools) {
+    const handle = async (ref: Parameters<(typeof handlers)[Pool]>[0]): Promise<void> => {
+      await handlers[pool](ref);
+    };
+    workers.push(await queue.work(pool, { concurrency: config.pools[pool].concurrency, handle, onError }));
+  }
+  services.sweeper.start();
+
+  let drained: Promise<void> | null = null;
+  const drain = async (graceMs: number): Promise<void> => {
+    const closing = workers.map((worker) => worker.close(graceMs + ABORT_GRACE_MS));
+    const abort = setTimeout(() => {
+      stopping = true;
+      running.abortAll();
+    }, graceMs);
+    await Promise.all(closing);
+    clearTimeout(abort);
+    await services.sweeper.stop();
+    await unlisten();
+    await heartbeat.stop();
+  };
+  return {
+    workerId,
+    drain: (graceMs) => {
+      drained ??= drain(graceMs);
+      return drained;
+    },
+  };
+}
+
+function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
+  const { config, store, engine, bus, newId } = services;
+  const turns = new TurnCache(store);
+  return {
+    host,
+    configs: new SessionConfigs(engine),
+    profiles: new Profiles({ store: services.profiles, nowMs: Date.now }),
+    requests: new RequestBuilder(store, turns),
+    turns,
+    surface: createToolSurface([...builtinTools(), ...config.tools]),
+    bus,
+    root: config.root,
+    newId,
+    leg: createLegs(config.legs, (name) => process.env[name]),
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * From a claimed step to the request it sends: bind, plan (once a turn), load what the plan names, assemble.
+ * The plan comes from the ledger when the turn has one, so every step of a turn carries the same history.
+ */
+import {
+  ASSEMBLER_VERSION,
+  type Assembled,
+  assemble,
+  type PacketPiece,
+} from '../context/assemble/assemble.ts';
+import type { Prefix } from '../context/assemble/prefix.ts';
+import { renderTail } from '../context/assemble/tail.ts';
+import { renderTurn, weighMessages } from '../context/assemble/turn.ts';
+import type { CapacityProfile } from '../context/capacity/profile.ts';
+import { tokensOf } from '../context/capacity/tokens.ts';
+import { type ClosedTurnWeight, type Plan, planTurns } from '../context/plan/plan.ts';
+import type { Claim, RawRecord, SessionRef, Store, StoredPacketRow, TurnPlace } from '../db/contract.ts';
+import type { Json } from '../ledger/json.ts';
+import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
+import { foldTurn, type TurnView } from '../ledger/view.ts';
+import type { TurnCache } from './turn-cache.ts';
+
+/** Closed turns read at a time when the budget may hold more than the claim brought. */
+const WEIGHT_BLOCK = 512;
+
+export interface RequestInput {
+  readonly claim: Claim;
+  readonly place: TurnPlace;
+  readonly prefix: Prefix;
+  readonly profile: CapacityProfile;
+  /** Plan without asking for packets that are not stored. */
+  readonly packetless: boolean;
+}
+
+export type PreparedRequest =
+  | { readonly kind: 'packet-wanted'; readonly from: number; readonly to: number }
+  | {
+      readonly kind: 'request';
+      readonly open: TurnView;
+      readonly assembled: Assembled;
+      readonly planDraft: RecordDraft | null;
+    };
+
+export class RequestBuilder {
+  readonly #store: Store;
+  readonly #turns: TurnCache;
+
+  constructor(store: Store, turns: TurnCache) {
+    this.#store = store;
+    this.#turns = turns;
+  }
+
+  async prepare(input: RequestInput): Promise<PreparedRequest> {
+    const { claim, place, prefix, profile } = input;
+    const { session } = claim.loaded;
+    const open = openTurn(claim.records);
+    const frozen = open.plan !== null && open.plan.rejections === open.rejections.length ? open.plan : null;
+    const planned = frozen ?? (await this.#plan(input, open));
+    if ('wants' in planned && planned.wants !== null && !input.packetless)
+      return { kind: 'packet-wanted', ...planned.wants };
+
+    const packets = claim.packets ?? [];
+    const [packet, history] = await Promise.all([
+      this.#packet(session, planned.runs, packets),
+      this.#history(session, place, planned.runs),
+    ]);
+    const promptBytes = prefix.bytes + weighMessages(renderTurn(open, renderTail(open)));
+    const maxTokens = replyTokens(profile, promptBytes + spentBytes(history, packet));
+    const assembled = assemble({ prefix, packet, history, open, maxTokens, cacheKey: session.session });
+    return {
+      kind: 'request',
+      open,
+      assembled,
+      planDraft: 'wants' in planned ? planRecord(open, prefix, profile, planned) : null,
+    };
+  }
+
+  async #plan({ claim, place, prefix, profile }: RequestInput, open: TurnView): Promise<Plan> {
+    const closedCount = place.number - 1;
+    let closed = weights(claim.closed ?? []);
+    const openTurnBytes = weighMessages(renderTurn(open, renderTail(open)));
+    for (;;) {
+      const missing = closedCount - closed.length;
+      const plan = planTurns({
+        profile,
+        prefixBytes: prefix.bytes,
+        openTurnBytes,
+        closed,
+        closedCount,
+        packets: claim.packets ?? [],
+      });
+      const everyReadTurnFits =
+        plan.leftOut + carried(plan) === closedCount && fullTurns(plan) === closed.length;
+      if (missing === 0 || !everyReadTurnFits) return plan;
+      const before = closed.at(-1)?.number ?? place.number;
+      closed = [
+        ...closed,
+        ...weights(await this.#store.closedTurns(claim.loaded.session, place.head, before, WEIGHT_BLOCK)),
+      ];
+    }
+  }
+
+  async #packet(
+    ref: SessionRef,
+    runs: Plan['runs'],
+    packets: readonly StoredPacketRow[],
+  ): Promise<PacketPiece | null> {
+    const run = runs.find((candidate) => candidate.fidelity === 'packet');
+    if (run === undefined) return null;
+    const row = packets.find((packet) => packet.from === run.from && packet.to === run.to);
+    const body = row === undefined ? null : await this.#turns.packet(ref, row.seq);
+    return body === null ? null : { from: run.from, to: run.to, text: body };
+  }
+
+  #history(ref: SessionRef, place: TurnPlace, runs: Plan['runs']): Promise<readonly TurnView[]> {
+    const full = runs.find((run) => run.fidelity === 'full');
+    return full === undefined ? Promise.resolve([]) : this.#turns.range(ref, place.head, full.from, full.to);
+  }
+}
+
+export function openTurn(records: readonly RawRecord[]): TurnView {
+  return foldTurn(records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })));
+}
+
+function weights(rows: readonly (readonly [number, number])[]): readonly ClosedTurnWeight[] {
+  return rows.map(([number, bytes]) => ({ number, bytes }));
+}
+
+function fullTurns(plan: Plan): number {
+  return plan.runs
+    .filter((run) => run.fidelity === 'full')
+    .reduce((sum, run) => sum + run.to - run.from + 1, 0);
+}
+
+function carried(plan: Plan): number {
+  return plan.runs.reduce((sum, run) => sum + run.to - run.from + 1, 0);
+}
+
+function spentBytes(history: readonly TurnView[], packet: PacketPiece | null): number {
+  return (
+    weighMessages(history.flatMap((turn) => renderTurn(turn, null))) + Buffer.byteLength(packet?.text ?? '')
+  );
+}
+
+/** The reply may take what the window leaves, up to the reserve; at least one token. */
+function replyTokens(profile: CapacityProfile, promptBytes: number): number {
+  const window = Math.min(profile.declaredWindow, profile.verifiedWindow ?? profile.declaredWindow);
+  return Math.max(1, Math.min(profile.outputReserve, window - tokensOf(promptBytes, profile)));
+}
+
+function planRecord(open: TurnView, prefix: Prefix, profile: CapacityProfile, plan: Plan): RecordDraft {
+  const body: BodyOf<'context-plan'> = {
+    assembler: ASSEMBLER_VERSION,
+    policy: 'plan',
+    runs: [...plan.runs],
+    budgetTokens: plan.budgetTokens,
+    spentTokens: plan.spentTokens,
+    leftOut: plan.leftOut,
+    prefixDigest: prefix.digest,
+    rejections: open.rejections.length,
+    profile: profile as unknown as Record<string, Json>,
+  };
+  return { kind: 'context-plan', turnId: open.turnId, body };
+}

@@ -1,0 +1,29 @@
+/** What every worker is given. Built once a process, by `src/app`. */
+import type { Leg, Provider } from '../providers/contract.ts';
+import type { Bus } from '../queues/bus.ts';
+import type { Profiles } from '../runtime/profiles.ts';
+import type { RequestBuilder } from '../runtime/request.ts';
+import type { SessionConfigs } from '../runtime/sessions.ts';
+import type { SideCallHost } from '../runtime/side-call.ts';
+import type { TurnCache } from '../runtime/turn-cache.ts';
+import type { ToolSurface } from '../tools/surface.ts';
+
+export interface BoundLeg {
+  readonly leg: Leg;
+  readonly provider: Provider;
+}
+
+export interface WorkerDeps {
+  readonly host: SideCallHost;
+  readonly configs: SessionConfigs;
+  readonly profiles: Profiles;
+  readonly requests: RequestBuilder;
+  readonly turns: TurnCache;
+  readonly surface: ToolSurface;
+  readonly bus: Bus;
+  /** The folder that file tools are confined to. */
+  readonly root: string;
+  readonly newId: () => string;
+  /** null for a leg the configuration no longer names. */
+  readonly leg: (name: string) => BoundLeg | null;
+}

@@ -1,0 +1,180 @@
+/** The `tool` pool: one call of one tool. Stages: find the call, let it run once, window the result, record it. */
+import { escapeMarkers } from '../context/assemble/markers.ts';
+import { windowResult } from '../context/evidence/window.ts';
+import type { Claim } from '../db/contract.ts';
+import type { ToolCallBlock } from '../ledger/blocks.ts';
+import { evidenceId } from '../ledger/ids.ts';
+import type { BodyOf, RecordDraft, ToolStatus } from '../ledger/kinds.ts';
+import { toolCalls } from '../ledger/view.ts';
+import type { JobRef } from '../queues/contract.ts';
+import type { Additions } from '../runtime/engine.ts';
+import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
+import type { EvidenceReader, Tool } from '../tools/contract.ts';
+import { runTool, type ToolOutcome } from '../tools/run.ts';
+import { unknownTool } from '../tools/surface.ts';
+import { DeltaStream, turnTopic } from './deltas.ts';
+import type { WorkerDeps } from './deps.ts';
+
+interface ToolInput {
+  readonly step: number;
+  readonly index: number;
+  readonly denied: boolean;
+}
+
+interface Result {
+  readonly status: ToolStatus;
+  readonly content: string;
+}
+
+export function toolWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
+  return runSideCall(deps.host, ref, (claim, signal) => performTool(deps, ref, claim, signal));
+}
+
+async function performTool(
+  deps: WorkerDeps,
+  ref: JobRef,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  const input = JSON.parse(claim.call.input) as ToolInput;
+  const call = callOf(claim, input);
+  announce(deps, ref, claim, input, call);
+  const result = await resultOf(deps, ref, claim, call, input.denied, signal);
+  if (result === 'aborted') return { kind: 'aborted', drafts: [] };
+  const turnId = claim.loaded.actor.turn;
+  return {
+    kind: 'done',
+    output: { status: result.status },
+    additions: (takeEvidence) => record(turnId, input, call, result, takeEvidence()),
+  };
+}
+
+function callOf(claim: Claim, { step, index }: ToolInput): ToolCallBlock {
+  const messages = claim.records.map((record) => JSON.parse(record.body) as BodyOf<'assistant-message'>);
+  const message = messages.find((candidate) => candidate.step === step);
+  const call = message === undefined ? undefined : toolCalls(message.content)[index];
+  if (call === undefined) throw new Error(`step ${step} has no call ${index}`);
+  return call;
+}
+
+async function resultOf(
+  deps: WorkerDeps,
+  ref: JobRef,
+  claim: Claim,
+  call: ToolCallBlock,
+  denied: boolean,
+  signal: AbortSignal,
+): Promise<Result | 'aborted'> {
+  if (denied)
+    return {
+      status: 'denied',
+      content: 'Not run: the call was denied. Do not repeat it; go on without it or ask.',
+    };
+  const config = await deps.configs.get(ref);
+  const allowed = config.tools === null || config.tools.includes(call.name);
+  const tool = allowed ? deps.surface.get(call.name) : undefined;
+  if (tool === undefined) {
+    const names = deps.surface.names().filter((name) => config.tools === null || config.tools.includes(name));
+    return { status: 'unknown_tool', content: unknownTool(call.name, names).content };
+  }
+  if (call.raw !== undefined)
+    return {
+      status: 'invalid_args',
+      content: `The arguments of ${tool.name} were no JSON object. Send one that fits its schema.`,
+    };
+  if (tool.effect === 'once' && !(await letLoose(deps, ref, claim))) {
+    return {
+      status: 'outcome_unknown',
+      content: `The outcome of ${tool.name} is unknown: it was started and its worker died. It is not run again. Check what it did before calling it anew.`,
+    };
+  }
+  return outcomeOf(await run(deps, ref, tool, call, signal));
+}
+
+/** A `once` tool is let loose at most once: the mark is durable before it runs. */
+async function letLoose(deps: WorkerDeps, ref: JobRef, claim: Claim): Promise<boolean> {
+  if (claim.call.started) return false;
+  return deps.host.engine.store.markStarted(ref, claim.call.fence);
+}
+
+function run(
+  deps: WorkerDeps,
+  ref: JobRef,
+  tool: Tool,
+  call: ToolCallBlock,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  const { store } = deps.host.engine;
+  const evidence: EvidenceReader = {
+    read: async (id) => {
+      const ordinal = /^e([1-9]\d{0,8})$/u.exec(id)?.[1];
+      return ordinal === undefined ? null : store.evidence(ref, Number(ordinal));
+    },
+    list: (limit) => store.evidenceIds(ref, limit),
+  };
+  return runTool(tool, call.args, {
+    signal,
+    root: deps.root,
+    idempotencyKey: `${ref.actor}~${ref.child}`,
+    evidence,
+  });
+}
+
+function outcomeOf(outcome: ToolOutcome): Result | 'aborted' {
+  switch (outcome.kind) {
+    case 'done':
+      return { status: outcome.output.isError ? 'error' : 'ok', content: outcome.output.content };
+    case 'invalid_args':
+      return { status: 'invalid_args', content: outcome.output.content };
+    case 'timeout':
+      return { status: 'timeout', content: outcome.output.content };
+    case 'aborted':
+      return 'aborted';
+  }
+}
+
+/** The result as the request will carry it; beyond the window the whole stands beside it. */
+function record(
+  turnId: string | null,
+  { step, index }: ToolInput,
+  call: ToolCallBlock,
+  result: Result,
+  ordinal: number,
+): Additions {
+  const id = evidenceId(ordinal);
+  const shown = windowResult(escapeMarkers(result.content), { evidenceId: id });
+  const windowed = shown.length !== escapeMarkers(result.content).length;
+  const body = {
+    step,
+    index,
+    callId: call.id,
+    name: call.name,
+    status: result.status,
+    evidence: id,
+    content: shown,
+    windowed,
+  };
+  const drafts: RecordDraft[] = [{ kind: 'tool-result', turnId, body }];
+  if (windowed)
+    drafts.push({ kind: 'evidence-body', turnId, body: { evidence: id, content: result.content } });
+  return { drafts, evidence: [{ ordinal, tool: call.name, draft: drafts.length - 1 }] };
+}
+
+function announce(
+  deps: WorkerDeps,
+  ref: JobRef,
+  claim: Claim,
+  { step, index }: ToolInput,
+  call: ToolCallBlock,
+): void {
+  const { session, actor } = claim.loaded;
+  if (!session.watched || actor.turn === null) return;
+  const stream = new DeltaStream({
+    bus: deps.bus,
+    topic: turnTopic(ref, actor.turn),
+    seq: session.nextSeq - 1,
+    attempt: claim.call.fence,
+    step,
+  });
+  stream.started('tool.started', { step, index, name: call.name });
+}
