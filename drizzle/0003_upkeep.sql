@@ -47,10 +47,11 @@ BEGIN
   RETURN v_rows;
 END $$;
 --> statement-breakpoint
--- Milliseconds until the next backlog row or timer falls due, null when none is set.
+-- Milliseconds until the next held-back row or timer falls due, null when none is set. Rows that are due already
+-- wait for room, which a claim or the next sweep brings.
 CREATE FUNCTION turnwright.next_due_ms() RETURNS double precision LANGUAGE sql STABLE AS $$
   SELECT extract(epoch FROM least(
-    (SELECT min(o.due_at) FROM turnwright.outbox o WHERE o.admitted_at IS NULL),
+    (SELECT min(o.due_at) FROM turnwright.outbox o WHERE o.admitted_at IS NULL AND o.due_at > clock_timestamp()),
     (SELECT min(t.due_at) FROM turnwright.timers t)) - clock_timestamp()) * 1000
 $$;
 --> statement-breakpoint

@@ -22,18 +22,28 @@ export interface WorkerHost {
   drain(graceMs: number): Promise<void>;
 }
 
-export async function startWorkers(services: Services, pools: readonly Pool[] = POOLS): Promise<WorkerHost> {
+/** Stands in for the configured legs: how a bench or a test brings a model of its own. */
+export interface WorkerOverrides {
+  readonly leg?: WorkerDeps['leg'];
+}
+
+export async function startWorkers(
+  services: Services,
+  pools: readonly Pool[] = POOLS,
+  overrides: WorkerOverrides = {},
+): Promise<WorkerHost> {
   const { config, engine, upkeep, queue, notices, logger } = services;
   const workerId = services.newId();
   const running = new RunningCalls();
   let stopping = false;
-  const deps = workerDeps(services, {
+  const host = {
     engine,
     workerId,
     running,
     random: Math.random,
     stopping: () => stopping,
-  });
+  };
+  const deps = { ...workerDeps(services, host), ...overrides };
   const onError = (error: unknown): void =>
     logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
 

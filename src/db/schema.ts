@@ -8,6 +8,7 @@ import {
   bigserial,
   boolean,
   customType,
+  doublePrecision,
   index,
   integer,
   jsonb,
@@ -145,6 +146,8 @@ export const turns = turnwright.table(
     uniqueIndex('turns_idempotency')
       .on(t.tenantId, t.sessionId, t.idempotencyKey)
       .where(sql`idempotency_key is not null`),
+    /** A turn is looked up by its id alone, inside its tenant. */
+    index('turns_id').on(t.tenantId, t.turnId),
   ],
 );
 
@@ -326,4 +329,16 @@ export const deltas = turnwright.table(
     at: at('at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.turnId, t.cursor] })],
+);
+
+/** What folded turns add up to, for the metrics of the whole deployment. Turns not folded yet are added when read. */
+export const totals = turnwright.table(
+  'totals',
+  {
+    name: text('name').notNull(),
+    a: text('a').notNull(),
+    b: text('b').notNull(),
+    value: doublePrecision('value').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.name, t.a, t.b] })],
 );

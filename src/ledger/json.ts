@@ -16,9 +16,19 @@ export function canonicalJson(value: unknown): string {
     if (!Number.isFinite(value)) throw new TypeError(`canonical JSON cannot hold the number ${value}`);
     return JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  if (typeof value === 'object') return canonicalObject(value as Record<string, unknown>);
-  throw new TypeError(`canonical JSON cannot hold a ${typeof value}`);
+  if (Array.isArray(value)) return `[${Array.from(value, (item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (isPlainObject(value)) return canonicalObject(value);
+  throw new TypeError(`canonical JSON cannot hold a ${nameOf(value)}`);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? Object.prototype.toString.call(value) : typeof value;
 }
 
 function canonicalObject(value: Record<string, unknown>): string {

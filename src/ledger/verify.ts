@@ -76,13 +76,13 @@ export class ChainVerifier {
     if (record.prevDigest !== this.#prevDigest) return 'it does not follow the record before it';
     const envelope = { ...record, session: this.#session };
     if (envelopeDigest(envelope) !== record.digest) return 'its envelope was altered';
+    if (isKnownKind(record.kind) && classOf(record.kind) !== record.class) return 'its class was altered';
     if (record.body === null) {
       this.#bodiless.set(record.seq, { kind: record.kind, bodyDigest: record.bodyDigest });
       return null;
     }
     if (blake3Hex(record.body) !== record.bodyDigest) return 'its body was altered';
     if (byteLength(record.body) !== record.bytes) return 'its size was altered';
-    if (isKnownKind(record.kind) && classOf(record.kind) !== record.class) return 'its class was altered';
     return this.#contentProblem(record.kind, record.body, record.class);
   }
 

@@ -49,7 +49,7 @@ type TurnDraft = Mutable<Omit<TurnView, 'steps' | 'rejections'>> & {
 
 /**
  * @throws TurnwrightError `ledger_corrupt` for an unknown protocol kind, or a turn whose records do not begin
- * with its acceptance.
+ * with its one acceptance.
  */
 export function foldTurn(records: readonly RecordView[]): TurnView {
   let turn: TurnDraft | null = null;
@@ -58,8 +58,10 @@ export function foldTurn(records: readonly RecordView[]): TurnView {
       if (record.class !== 'protocol') continue;
       throw corrupt(record, `is of the unknown protocol kind "${record.kind}"; run a version that knows it`);
     }
-    if (record.kind === 'turn-accepted') turn = openTurn(record);
-    else if (turn === null) throw corrupt(record, 'comes before the turn it belongs to was accepted');
+    if (record.kind === 'turn-accepted') {
+      if (turn !== null) throw corrupt(record, 'accepts the turn a second time');
+      turn = openTurn(record);
+    } else if (turn === null) throw corrupt(record, 'comes before the turn it belongs to was accepted');
     else applyRecord(turn, record, record.kind);
     turn.lastSeq = record.seq;
   }
@@ -144,9 +146,10 @@ export function visibleText(content: readonly (AssistantBlock | InputBlock)[]): 
     .join('');
 }
 
-/** The turn's answer: the text of its last step, unless that step called tools or was sent back. */
+/** The turn's answer: the text of its last step, unless that step was empty, called tools or was sent back. */
 export function finalAnswer(turn: TurnView): string | null {
   const last = turn.steps.at(-1);
   if (last === undefined || last.nudge !== null || toolCalls(last.content).length > 0) return null;
-  return visibleText(last.content);
+  const text = visibleText(last.content);
+  return text.trim() === '' ? null : text;
 }

@@ -83,18 +83,10 @@ async function closeWorker(
   graceMs: number,
 ): Promise<{ unfinished: number }> {
   transport.retire(worker);
-  if (!transport.live()) {
-    // Over a dead connection BullMQ's graceful close never ends, and no outcome can be written anyway.
-    await worker.pause(true);
-    await settledWithin(running.idle(), graceMs);
-    const forced = worker.close(true);
-    const unfinished = running.abandon(new LetGo());
-    await settledWithin(forced, CLOSE_MARGIN_MS);
-    return { unfinished };
-  }
   const graceful = worker.close();
   const ended = await endedWithin(graceful, running, graceMs);
   const unfinished = running.abandon(new LetGo());
+  // Over a dead connection BullMQ's graceful close never ends.
   if (!ended && !(await settledWithin(graceful, CLOSE_MARGIN_MS))) {
     await settledWithin(worker.abandon(), CLOSE_MARGIN_MS);
   }

@@ -124,7 +124,7 @@ export function asBullError(error: unknown): unknown {
   });
 }
 
-function passes(error: unknown): boolean {
+export function passes(error: unknown): boolean {
   if (PASSING_CODE.test(codeOf(error))) return true;
   return error instanceof Error && PASSING_MESSAGE.test(error.message);
 }

@@ -2,7 +2,7 @@
 import { PostgresQueueBackend } from 'bullmq';
 import { createBullBackend } from './bull.ts';
 import { paced } from './pacing.ts';
-import { asBullError, openPool, SharedConnection } from './postgres-connection.ts';
+import { asBullError, openPool, passes, SharedConnection } from './postgres-connection.ts';
 import { RetentionSweep } from './postgres-retention.ts';
 import { createReporter, type Report } from './reporter.ts';
 import {
@@ -60,8 +60,8 @@ export function createPostgresQueueBackend(options: PostgresBackendOptions): Bul
     ping: async () => {
       await pool.query('select 1');
     },
-    retry: (error) => connection.forgetIfGone(error),
-    live: () => true,
+    // A pool may hand out a connection that died while idle.
+    retry: (error) => connection.forgetIfGone(error) || passes(error),
     retire: (worker) => forget(consumers, worker),
     close: async () => {
       mute();

@@ -40,7 +40,6 @@ export function createRedisBackend(options: RedisBackendOptions): BullBackend {
       await producer.ping();
     },
     retry: () => false,
-    live: () => consumer?.status === 'ready',
     retire: () => undefined,
     close: async () => {
       mute();

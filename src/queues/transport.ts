@@ -35,8 +35,6 @@ export interface Transport {
   ping(): Promise<void>;
   /** Whether a call that failed with `error` can be repeated at once because its cause is repaired. */
   retry(error: unknown): boolean;
-  /** Whether a worker's connection is up, for a close that must not wait on a dead one. */
-  live(): boolean;
   /** Called before a worker interrupts its wait for good. */
   retire(worker: BullWorker): void;
   close(): Promise<void>;

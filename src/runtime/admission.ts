@@ -11,6 +11,8 @@ const DEPTH_PER_SLOT = 2;
 /** Room a process assumes for a pool nobody reported yet: a first turn need not wait for the first refresh. */
 const UNKNOWN_ROOM = 8;
 const LARGEST_PULL = 256;
+/** A process that claims nothing itself learns of room by asking, so often at most. */
+const ASK_AGAIN_MS = 100;
 
 interface Gauge {
   room: number;
@@ -32,6 +34,8 @@ export class Admission {
   readonly #gauges = new Map<Pool, Gauge>(
     POOLS.map((pool) => [pool, { room: UNKNOWN_ROOM, backlog: false, pulling: false }]),
   );
+
+  #askAgainAtMs = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -69,6 +73,10 @@ export class Admission {
     const gauge = this.#gauge(pool);
     gauge.backlog = true;
     if (gauge.room > 0) void this.pull(pool);
+    else if (performance.now() >= this.#askAgainAtMs) {
+      this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
+      this.refresh().catch(this.#options.onError);
+    }
   }
 
   async handOver(pool: Pool, rows: readonly Admitted[]): Promise<void> {

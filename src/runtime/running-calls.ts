@@ -1,32 +1,39 @@
 /** The calls this process runs right now, so that a cancellation from anywhere reaches the one it means. */
 
+export interface RunningCall {
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
 export class RunningCalls {
-  readonly #controllers = new Map<string, AbortController>();
+  /** A job may come twice: each run has a controller of its own, and the end of one leaves the other in reach. */
+  readonly #controllers = new Map<string, Set<AbortController>>();
 
-  begin(actor: string, child: string): AbortSignal {
+  begin(actor: string, child: string): RunningCall {
+    const key = `${actor}~${child}`;
     const controller = new AbortController();
-    this.#controllers.set(key(actor, child), controller);
-    return controller.signal;
-  }
-
-  end(actor: string, child: string): void {
-    this.#controllers.delete(key(actor, child));
+    const runs = this.#controllers.get(key) ?? new Set();
+    this.#controllers.set(key, runs.add(controller));
+    return {
+      signal: controller.signal,
+      end: () => {
+        runs.delete(controller);
+        if (runs.size === 0 && this.#controllers.get(key) === runs) this.#controllers.delete(key);
+      },
+    };
   }
 
   /** `notice` is `<actor>~<child>`, as the database sends it. */
   abort(notice: string): void {
-    this.#controllers.get(notice)?.abort(new Error('cancelled'));
+    for (const controller of this.#controllers.get(notice) ?? []) controller.abort(new Error('cancelled'));
   }
 
   abortAll(): void {
-    for (const controller of this.#controllers.values()) controller.abort(new Error('the worker stops'));
+    for (const runs of this.#controllers.values())
+      for (const controller of runs) controller.abort(new Error('the worker stops'));
   }
 
   get size(): number {
     return this.#controllers.size;
   }
-}
-
-function key(actor: string, child: string): string {
-  return `${actor}~${child}`;
 }

@@ -2,6 +2,7 @@
  * A side call from claim to settled: claim, perform, settle. Whatever `perform` returns is one of a closed set
  * of results, and each ends in one commit that names the fence.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Claim } from '../db/contract.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { byteLength, canonicalJson, type Json, storableText } from '../ledger/json.ts';
@@ -10,6 +11,7 @@ import type { JobRef } from '../queues/contract.ts';
 import { CALL_POLICY, isCallSource, MAX_FENCES, retryDelayMs } from './calls.ts';
 import type { Additions, Delivered, Delivery, Engine } from './engine.ts';
 import type { NewActor } from './hop.ts';
+import { messageOf, passes } from './outage.ts';
 import type { RunningCalls } from './running-calls.ts';
 
 export type CallResult =
@@ -35,6 +37,9 @@ export type CallResult =
   /** The signal fired: the call was cancelled, or the worker stops. */
   | { readonly kind: 'aborted'; readonly drafts: readonly RecordDraft[] };
 
+/** `interrupted`: what the work needs of storage was away; the call goes back, and no attempt is counted. */
+type Ended = CallResult | { readonly kind: 'interrupted'; readonly message: string };
+
 /** `stale`: the row had moved on, there was nothing to do. `handed-back`: another worker takes it. */
 export type Settled = Delivered | 'stale' | 'retrying' | 'handed-back';
 
@@ -43,45 +48,92 @@ export interface SideCallHost {
   readonly workerId: string;
   readonly running: RunningCalls;
   readonly random: () => number;
-  /** The process stops: an aborted call goes back to its pool. */
+  /** The process stops: what cannot be settled now is left to the lease. */
   readonly stopping: () => boolean;
+  readonly onError: (error: unknown) => void;
 }
+
+/** A result that could not be stored is offered again after so long, doubling, while its worker lives. */
+const FIRST_SETTLE_PAUSE_MS = 50;
+const LONGEST_SETTLE_PAUSE_MS = 2_000;
+/** A call whose work met an outage comes back to its pool after this. */
+const INTERRUPTED_DELAY_MS = 500;
 
 export type Perform = (claim: Claim, signal: AbortSignal) => Promise<CallResult>;
 
 export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perform): Promise<Settled> {
-  const signal = host.running.begin(ref.actor, ref.child);
+  const run = host.running.begin(ref.actor, ref.child);
   try {
     const claim = await host.engine.store.claim(ref, host.workerId);
     if (claim === null) return 'stale';
     if (isCallSource(claim.call.src)) host.engine.admission.claimed(CALL_POLICY[claim.call.src].pool);
-    if (claim.call.fence > MAX_FENCES) return await settle(host, ref, claim, exhausted(claim));
-    return await settle(host, ref, claim, await perform(claim, signal));
+    const ended =
+      claim.call.fence > MAX_FENCES ? exhausted(claim) : await performed(host, claim, perform, run.signal);
+    return await settleFirmly(host, ref, claim, ended);
   } finally {
-    host.running.end(ref.actor, ref.child);
+    run.end();
   }
 }
 
-async function settle(host: SideCallHost, ref: JobRef, claim: Claim, result: CallResult): Promise<Settled> {
-  switch (result.kind) {
+/** A claimed row names a living worker, so nothing that work throws may leave it without an end. */
+async function performed(
+  host: SideCallHost,
+  claim: Claim,
+  perform: Perform,
+  signal: AbortSignal,
+): Promise<Ended> {
+  try {
+    return await perform(claim, signal);
+  } catch (error) {
+    host.onError(error);
+    return passes(error) ? { kind: 'interrupted', message: messageOf(error) } : defect(error);
+  }
+}
+
+/** Storage may be away for a while; should the lease run out meanwhile, the fence refuses what is offered here. */
+async function settleFirmly(host: SideCallHost, ref: JobRef, claim: Claim, ended: Ended): Promise<Settled> {
+  let offered = ended;
+  for (let pauseMs = FIRST_SETTLE_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_SETTLE_PAUSE_MS)) {
+    try {
+      return await settle(host, ref, claim, offered);
+    } catch (error) {
+      const lasts = !passes(error);
+      if (host.stopping() || (lasts && offered !== ended)) throw error;
+      host.onError(error);
+      if (lasts) offered = defect(error);
+      else await delay(pauseMs);
+    }
+  }
+}
+
+function defect(error: unknown): CallResult {
+  return { kind: 'failed', code: 'internal', message: messageOf(error), drafts: [] };
+}
+
+async function settle(host: SideCallHost, ref: JobRef, claim: Claim, ended: Ended): Promise<Settled> {
+  switch (ended.kind) {
     case 'done':
       return finish(host, ref, claim, {
-        event: { type: `xstate.done.actor.${ref.child}`, output: result.output },
-        additions: result.additions,
-        ...(result.onClose === undefined ? {} : { onClose: result.onClose }),
+        event: { type: `xstate.done.actor.${ref.child}`, output: ended.output },
+        additions: ended.additions,
+        ...(ended.onClose === undefined ? {} : { onClose: ended.onClose }),
       });
     case 'failed':
       return finish(host, ref, claim, {
-        event: { type: `xstate.error.actor.${ref.child}`, error: { code: result.code } },
-        additions: () => ({ drafts: result.drafts }),
-        error: storableText(`${result.code}: ${result.message}`),
+        event: { type: `xstate.error.actor.${ref.child}`, error: { code: ended.code } },
+        additions: () => ({ drafts: ended.drafts }),
+        error: storableText(`${ended.code}: ${ended.message}`),
       });
     case 'retry':
-      return retry(host, ref, claim, result);
+      return retry(host, ref, claim, ended);
+    // A cancelled call is cancelled in its row too, so the fence refuses to hand it back.
     case 'aborted':
-      return host.stopping()
-        ? handBack(host, ref, claim, result.drafts)
-        : keepLate(host, ref, claim, 'aborted', result.drafts);
+      return handBack(host, ref, claim, ended.drafts, { delayMs: 0, error: 'its worker stopped' });
+    case 'interrupted':
+      return handBack(host, ref, claim, [], {
+        delayMs: INTERRUPTED_DELAY_MS,
+        error: storableText(ended.message),
+      });
   }
 }
 
@@ -152,15 +204,9 @@ function handBack(
   ref: JobRef,
   claim: Claim,
   drafts: readonly RecordDraft[],
+  why: Omit<Again, 'attemptBy'>,
 ): Promise<Settled> {
-  return again(
-    host,
-    ref,
-    claim,
-    drafts,
-    { delayMs: 0, attemptBy: 0, error: 'its worker stopped' },
-    'handed-back',
-  );
+  return again(host, ref, claim, drafts, { ...why, attemptBy: 0 }, 'handed-back');
 }
 
 interface Again {

@@ -27,6 +27,8 @@ const FOLD_PERIOD_MS = 10_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
+  /** Jobs the queue calls active though nobody claimed their row, by id, with when that was first seen. */
+  #activeSinceMs = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #dueAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
@@ -58,20 +60,26 @@ export class Sweeper {
   async sweep(): Promise<SweepResult | null> {
     const { upkeep, admission, leaseMs, readmitMs } = this.#options;
     const result = await upkeep.sweep({ leaseMs, readmitMs });
-    for (const row of result?.unclaimed ?? []) await this.#recover(row);
+    const activeSinceMs = new Map<string, number>();
+    for (const row of result?.unclaimed ?? []) await this.#recover(row, activeSinceMs);
+    if (result !== null) this.#activeSinceMs = activeSinceMs;
     await admission.refresh();
     if (result?.unfolded === true) await this.#askToFold();
     return result;
   }
 
-  async #recover(row: SweepResult['unclaimed'][number]): Promise<void> {
+  async #recover(row: SweepResult['unclaimed'][number], activeSinceMs: Map<string, number>): Promise<void> {
     const pool = row.pool as Pool;
     const { tenant, session, actor, child, priority } = row;
-    const presence = await this.#options.queue.presence(
-      pool,
-      jobId({ tenant, session, actor, child, dispatch: row.dispatch }),
-    );
-    if (presence === 'pending' || presence === 'active') return;
+    const id = jobId({ tenant, session, actor, child, dispatch: row.dispatch });
+    const presence = await this.#options.queue.presence(pool, id);
+    if (presence === 'pending') return;
+    if (presence === 'active') {
+      // A worker claims at once: after a lease, the one that took this job died before it could.
+      const sinceMs = this.#activeSinceMs.get(id) ?? performance.now();
+      activeSinceMs.set(id, sinceMs);
+      if (performance.now() - sinceMs < this.#options.leaseMs) return;
+    }
     const dispatch = presence === 'absent' ? row.dispatch : await this.#options.upkeep.redispatch(row);
     if (dispatch !== null)
       await this.#options.admission.handOver(pool, [

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { hash } from 'blake3';
 import { canonicalJson } from '../ledger/json.ts';
 import type { CallLog } from './call-log.ts';
-import type { Fault, SimModel, SimOutcome } from './contract.ts';
+import type { Fault, SimModel, SimOutcome, SimWire } from './contract.ts';
 import type { FaultPlan } from './faults.ts';
 import { think } from './mind/mind.ts';
 import type { SimReply } from './mind/reply.ts';
@@ -25,7 +25,8 @@ const NO_CACHE: CacheUse = { readTokens: 0, writtenShortTokens: 0, writtenLongTo
 
 export interface ServedModel {
   readonly model: SimModel;
-  readonly cache: PrefixCache;
+  /** One a wire: each stands for a provider of its own. */
+  readonly caches: Readonly<Record<SimWire, PrefixCache>>;
 }
 
 export interface Desk {
@@ -214,8 +215,8 @@ function compose(call: Call, accepted: Accepted, fault: Fault | null): Answer {
     prompt.messages.length === 0
       ? NO_CACHE
       : request.breakpoints === null
-        ? served.cache.implicit(segments, call.atMs)
-        : served.cache.explicit(segments, request.breakpoints, call.atMs);
+        ? served.caches[call.exchange.wire.name].implicit(segments, call.atMs)
+        : served.caches[call.exchange.wire.name].explicit(segments, request.breakpoints, call.atMs);
   const thought: SimReply =
     fault?.name === 'empty'
       ? THINKING_ONLY

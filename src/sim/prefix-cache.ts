@@ -13,8 +13,8 @@ export const LONG_LIFE_MS = 60 * 60_000;
 /** Least recently used entries beyond this leave; about 4 MB. */
 const MAX_ENTRIES = 50_000;
 /** https://platform.claude.com/docs/en/build-with-claude/prompt-caching: minimum length, look-back window. */
-export const MIN_EXPLICIT_TOKENS = 1_024;
-export const LOOK_BACK_BLOCKS = 20;
+const MIN_EXPLICIT_TOKENS = 1_024;
+const LOOK_BACK_BLOCKS = 20;
 
 export interface Breakpoint {
   /** Index into the prompt's segments. */

@@ -17,7 +17,7 @@ import {
   openaiModels,
 } from './catalogue.ts';
 import { complete, type Desk, type ServedModel } from './completion.ts';
-import type { Simulator, SimulatorOptions } from './contract.ts';
+import type { SimModel, Simulator, SimulatorOptions } from './contract.ts';
 import { FaultPlan, parseFaultRules } from './faults.ts';
 import { DEFAULT_SIM_MODELS, SIM_DESCRIPTION, SIM_HEADERS } from './models.ts';
 import { PrefixCache } from './prefix-cache.ts';
@@ -34,10 +34,7 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 /** Starts listening on the loopback address. Rejects when the port is taken or the log cannot be opened. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const models = options.models ?? DEFAULT_SIM_MODELS;
-  const served = models.map((model): [string, ServedModel] => [
-    model.name,
-    { model, cache: new PrefixCache(model) },
-  ]);
+  const served = models.map((model): [string, ServedModel] => [model.name, serve(model)]);
   const desk: Desk = {
     seed: options.seed,
     paced: options.speed === 'real',
@@ -74,6 +71,15 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       return closed;
     },
   };
+}
+
+function serve(model: SimModel): ServedModel {
+  const caches = {
+    openai: new PrefixCache(model),
+    anthropic: new PrefixCache(model),
+    ollama: new PrefixCache(model),
+  };
+  return { model, caches };
 }
 
 async function listen(server: Server, port: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownFolder } from '../../src/app/embedded/owner.ts';
@@ -66,7 +66,9 @@ describe('the owner of a data folder', () => {
   it('is replaced when its number belongs to an unrelated process by now', async () => {
     const first = await start();
     await first.stop();
-    const unrelated = spawn('sleep', ['600'], { stdio: 'ignore' });
+    // Of the server's own user: PostgreSQL takes the number of another user's process for stale by itself.
+    const { uid, gid } = await stat(join(dataDir, 'cluster'));
+    const unrelated = spawn('sleep', ['600'], { stdio: 'ignore', uid, gid });
     cleanups.push(() => void unrelated.kill('SIGKILL'));
     const pid = unrelated.pid ?? 0;
     await writeFile(join(dataDir, 'turnwright.lock'), JSON.stringify({ pid, identity: 'an earlier life' }));

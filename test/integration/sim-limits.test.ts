@@ -183,6 +183,25 @@ describe('the cache', () => {
     });
   });
 
+  it('of one wire holds nothing for another', async () => {
+    const messages = user('s'.repeat(2_000));
+    await openai().chat.completions.create({ model: 'measured', messages });
+    const content = [
+      { type: 'text' as const, text: 's'.repeat(2_000), cache_control: { type: 'ephemeral' as const } },
+    ];
+    const ask = anthropic().messages.create({
+      model: 'measured',
+      max_tokens: 50,
+      messages: [{ role: 'user', content }],
+    });
+    expect((await ask).usage).toMatchObject({
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 2_000,
+    });
+    const local = await ollama().chat({ model: 'measured', messages });
+    expect(local.prompt_eval_duration).toBe(2e9);
+  });
+
   it('refuses a fifth breakpoint', async () => {
     const content = Array.from({ length: 5 }, (_, at) => ({
       type: 'text' as const,

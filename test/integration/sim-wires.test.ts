@@ -79,9 +79,7 @@ describe('the OpenAI wire', () => {
       tools,
     });
     const done = await stream.finalChatCompletion();
-    const calls = done.choices[0]?.message.tool_calls?.map(
-      (call) => call.type === 'function' && call.function.arguments,
-    );
+    const calls = done.choices[0]?.message.tool_calls?.map((call) => call.function.arguments);
     expect(calls).toEqual(['{"path":"a.md"}', '{"path":"b.md"}']);
   });
 

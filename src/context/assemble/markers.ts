@@ -1,7 +1,13 @@
 /** Our control markers, and the guard that keeps everybody else's text from looking like one. */
 
 const TAGS = ['turn_context', 'intent', 'stance', 'thread', 'work_contract', 'context_summary'] as const;
-const BRACKETS = ['evidence:', 'empty-step', 'omitted'] as const;
+/** The last two are how a window names what it left out. */
+const BRACKETS = [
+  'evidence:',
+  'empty-step',
+  'lines? \\d+(?: to \\d+)? omitted',
+  '\\d+ more characters of line',
+] as const;
 
 const FORGED = new RegExp(`<(?=/?(?:${TAGS.join('|')})\\b)|\\[(?=(?:${BRACKETS.join('|')}))`, 'gi');
 

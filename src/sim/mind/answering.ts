@@ -1,7 +1,7 @@
 /** Says what the request holds of what was asked, in one to four sentences, or that it holds nothing. */
 import type { Conversation } from './conversation.ts';
 import { isHeading, NOT_FOUND, type Origin, type Unit, withoutGutter } from './evidence.ts';
-import { asksForNames, pathsIn, resultsOf, type Situation, targetsOf } from './situation.ts';
+import { asksForNames, asksWhichFiles, pathsIn, resultsOf, type Situation, targetsOf } from './situation.ts';
 import { summarise } from './summary.ts';
 import { samePath } from './terms.ts';
 
@@ -49,8 +49,10 @@ export function answerText(situation: Situation): string {
     const whole = wholeText(situation);
     if (whole !== null) return whole;
   }
-  const chosen = choose(situation);
-  return chosen.length === 0 ? notFound(conversation) : chosen.map(sentence).join(' ');
+  const said = choose(situation).map(sentence);
+  const hits = new Set(resultsOf('search', situation).flatMap((one) => pathsIn(one.content)));
+  if (asksWhichFiles(conversation) && hits.size > 1) said.unshift(namesText([...hits]));
+  return said.length === 0 ? notFound(conversation) : said.slice(0, MAX_SENTENCES).join(' ');
 }
 
 /** A file is asked for as such, not for something in it. */

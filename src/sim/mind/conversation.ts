@@ -99,7 +99,7 @@ export function previousAnswer(conversation: Conversation): string | null {
   return conversation.said.findLast((one) => one.role === 'assistant')?.text ?? null;
 }
 
-export function stripSections(text: string): string {
+function stripSections(text: string): string {
   let left = text;
   for (let next = left.replace(LEADING_SECTION, ''); next !== left; next = left.replace(LEADING_SECTION, ''))
     left = next;

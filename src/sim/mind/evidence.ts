@@ -141,11 +141,14 @@ function readable(outcome: Outcome): string {
   }
 }
 
+/** A member's line names the members around it: what a setting means depends on where it stands. */
 function flatten(value: unknown, key: string, lines: string[]): void {
   if (typeof value !== 'object' || value === null) {
     lines.push(key === '' ? String(value) : `${key}: ${String(value)}`);
     return;
   }
-  for (const [name, member] of Object.entries(value))
-    flatten(member, Array.isArray(value) ? key : name, lines);
+  for (const [name, member] of Object.entries(value)) {
+    const path = Array.isArray(value) ? key : key === '' ? name : `${key}.${name}`;
+    flatten(member, path, lines);
+  }
 }

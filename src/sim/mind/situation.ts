@@ -25,7 +25,12 @@ const ASKS_FOR_LIST =
   /\b(?:which|what|list|show|how many|count|name|find)\b[^.?!]{0,40}\b(?:files?|documents?|notes?|folders?|entries)\b/i;
 const ASKS_FOR_CONTENT =
   /\b(?:mention|contain|defin|describ|talk|refer|sa(?:y|id)|explain|hold|includ|about|hav(?:e|ing)|has|with the (?:word|text))\w*/i;
-const POINTS_BACK = /\b(?:it|its|that|this|there|same|previous)\b/i;
+const POINTS_BACK = /\b(?:it|its|same|previous)\b/i;
+
+/** Names are asked for by what stands in the files. */
+export function asksWhichFiles({ directive, shapes }: Conversation): boolean {
+  return shapes.files.length === 0 && ASKS_FOR_LIST.test(directive) && ASKS_FOR_CONTENT.test(directive);
+}
 
 /** Only names of files are asked for, not what stands in them. */
 export function asksForNames({ directive, shapes }: Conversation): boolean {

@@ -6,7 +6,7 @@ import { type BullBackend, createPostgresQueueBackend, POOL_QUEUE_NAMES } from '
 import { queueBackendSuite } from '../../contract/queue.suite.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { underTest } from './bull-under-test.ts';
-import { eventually } from './waiting.ts';
+import { eventually, gate } from './waiting.ts';
 
 const DEAD_URL = 'postgres://nobody:nothing@127.0.0.1:1/nowhere';
 const POOL_SIZE = 6;
@@ -80,11 +80,7 @@ describe('Postgres', () => {
       const handled = await workAll(backend);
       const before = await admitOne(backend, 'step');
       await eventually('the first job is handled', () => handled.has(before));
-      const killed = await client.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name = 'turnwright-queue' and datname = current_database()`,
-      );
-      expect(killed.rowCount).toBeGreaterThan(0);
+      await killConnections();
       const ids: string[] = [];
       for (const pool of POOLS) {
         ids.push(
@@ -92,6 +88,30 @@ describe('Postgres', () => {
         );
       }
       await eventually('all pools drained', () => ids.every((id) => handled.has(id)));
+    });
+
+    it('RUN-13 completes a job whose connections were killed just before its end', async () => {
+      const backend = open();
+      const refs = Array.from({ length: 12 }, newRef);
+      const started: string[] = [];
+      const killed = gate();
+      await backend.work('step', {
+        concurrency: refs.length,
+        handle: async (ref) => {
+          started.push(jobId(ref));
+          await killed.opened;
+        },
+        onError: (error) => errors.push(error),
+      });
+      await backend.admit(
+        'step',
+        refs.map((ref) => ({ ref, priority: 0 })),
+      );
+      await eventually('all run', () => started.length === refs.length);
+      await killConnections();
+      killed.open();
+      await eventually('all are ended', async () => (await states()).active === undefined);
+      expect(await states()).toEqual({ completed: refs.length });
     });
 
     it('RUN-13 builds its schema again after it was dropped, and goes on', async () => {
@@ -137,14 +157,9 @@ describe('Postgres', () => {
         );
       }
       await eventually('all are handled', () => handled.size === 1_500, 30_000);
-      const left = () =>
-        client.query(`select state::text, count(*)::int as n from ${schema}.job group by state`);
       await eventually(
         'the sweep leaves the newest',
-        async () => {
-          const { rows } = await left();
-          return JSON.stringify(rows) === JSON.stringify([{ state: 'completed', n: 1_000 }]);
-        },
+        async () => JSON.stringify(await states()) === '{"completed":1000}',
         30_000,
       );
       expect(errors).toEqual([]);
@@ -195,6 +210,21 @@ describe('Postgres', () => {
       await Promise.all([...queues.values()].map((queue) => queue.waitUntilReady()));
       expect(await queues.get('step')?.getJobCounts('waiting')).toEqual({ waiting: 0 });
     });
+
+    async function states(): Promise<Record<string, number>> {
+      const { rows } = await client.query(
+        `select state::text, count(*)::int as n from ${schema}.job group by state`,
+      );
+      return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+    }
+
+    async function killConnections(): Promise<void> {
+      const killed = await client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'turnwright-queue' and datname = current_database()`,
+      );
+      expect(killed.rowCount).toBeGreaterThan(0);
+    }
 
     async function connections(): Promise<number> {
       const { rows } = await client.query(

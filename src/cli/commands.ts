@@ -1,0 +1,66 @@
+/** Every command by its name. A command's own file is loaded only when it runs. */
+import type { Command } from './command.ts';
+
+interface Entry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
+const turn = () => import('./commands/turn.ts');
+const session = () => import('./commands/session.ts');
+const keys = () => import('./commands/keys.ts');
+
+export const COMMANDS: readonly Entry[] = [
+  entry('demo', 'Run a session on the files of this folder', () => import('./commands/demo.ts')),
+  entry('up', 'Run everything in this process', () => import('./commands/up.ts')),
+  entry('migrate', "Bring the database to this version's schema", () => import('./commands/migrate.ts')),
+  entry('api', 'Serve the HTTP API', () => import('./commands/api.ts')),
+  entry('worker', 'Run worker pools', () => import('./commands/worker.ts')),
+  entry('chat', 'Talk in the terminal', () => import('./commands/chat.ts')),
+  entry('turn enqueue', 'Enqueue a turn', async () => ({ command: (await turn()).enqueue })),
+  entry('turn show', 'Show a turn', async () => ({ command: (await turn()).show })),
+  entry('turn watch', 'Follow a turn until it ends', async () => ({ command: (await turn()).watch })),
+  entry('turn cancel', 'Cancel a turn', async () => ({ command: (await turn()).cancel })),
+  entry('turn replay', "Run a turn's events again and compare", async () => ({
+    command: (await turn()).replay,
+  })),
+  entry('turn stuck', 'List turns that nothing moves', async () => ({ command: (await turn()).stuck })),
+  entry('turn retry', 'Set a parked or stuck turn going', async () => ({ command: (await turn()).retry })),
+  entry('session create', 'Create a session', async () => ({ command: (await session()).create })),
+  entry('session show', 'Show a session', async () => ({ command: (await session()).show })),
+  entry('session verify', "Check a session's records", async () => ({ command: (await session()).verify })),
+  entry('keys create', 'Create an API key', async () => ({ command: (await keys()).create })),
+  entry('keys list', 'List API keys', async () => ({ command: (await keys()).list })),
+  entry('keys revoke', 'Revoke an API key', async () => ({ command: (await keys()).revoke })),
+  entry('sim', 'Serve simulated models', () => import('./commands/sim.ts')),
+  entry('doctor', 'Check what a deployment needs', () => import('./commands/doctor.ts')),
+];
+
+/** The command a line begins with, and how many of its words name it. */
+export function findCommand(words: readonly string[]): { entry: Entry; nameWords: number } | null {
+  for (const nameWords of [2, 1]) {
+    const name = words.slice(0, nameWords).join(' ');
+    const found = words.length < nameWords ? undefined : COMMANDS.find((one) => one.name === name);
+    if (found !== undefined) return { entry: found, nameWords };
+  }
+  return null;
+}
+
+export function overview(): string {
+  const width = Math.max(...COMMANDS.map((one) => one.name.length));
+  return [
+    'Durable LLM turns on a job queue.',
+    '',
+    'Usage: turnwright COMMAND [options]',
+    '',
+    ...COMMANDS.map((one) => `  ${one.name.padEnd(width)}  ${one.summary}`),
+    '',
+    'Start with `turnwright demo`. Help on one: `turnwright COMMAND --help`.',
+    'Exit codes: 0 done, 1 the work failed, 2 bad usage, 3 a dependency is unreachable.',
+  ].join('\n');
+}
+
+function entry(name: string, summary: string, load: Entry['load']): Entry {
+  return { name, summary, load };
+}

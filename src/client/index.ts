@@ -1,0 +1,15 @@
+export { SERVER_UNREACHABLE, TurnwrightApiError } from './api-error.ts';
+export type {
+  NewSession,
+  ReplayStep,
+  Session,
+  Signal,
+  StuckTurn,
+  Turn,
+  TurnEvent,
+  TurnInput,
+  TurnOptions,
+} from './contract.ts';
+export type { Fetch } from './http.ts';
+export type { FollowOptions, TurnHandle } from './turn-handle.ts';
+export { Turnwright, type TurnwrightOptions } from './turnwright.ts';

@@ -1,0 +1,202 @@
+/**
+ * What always holds of the ledger, of a turn and of a request, numbered. Each is a pure question that
+ * answers null, or the first reason why it does not hold. Tests and simulations ask them by number.
+ *
+ *  1 numbers of records run from 1 without a gap       7 on a head one turn runs at a time
+ *  2 every record follows the digest before it         8 turn numbers and evidence ids are never given twice
+ *  3 every body is whole, or was erased on record      9 steps ascend, and results answer calls of their step
+ *  4 every record fits its kind and class             10 only an empty reply is sent back with a nudge
+ *  5 a session is opened once, by its first records   11 each call of a request is answered right after it
+ *  6 a turn is accepted first, and closed last, once  12 within a turn a request only grows
+ */
+import type { AssistantBlock, ImageBlock, TextBlock, ToolResultBlock } from './blocks.ts';
+import { blake3Hex, envelopeDigest, GENESIS_DIGEST } from './chain.ts';
+import { byteLength, canonicalJson } from './json.ts';
+import { type BodyOf, classOf, isKnownKind, parseBody } from './kinds.ts';
+import type { StoredRecord } from './verify.ts';
+import { type TurnView, toolCalls, visibleText } from './view.ts';
+
+/** Every record of a session, in the order in which it is stored. */
+export interface LedgerOf {
+  readonly session: string;
+  readonly records: readonly StoredRecord[];
+}
+
+/** The part of a request these laws speak of; every assembled request has it. */
+export interface RequestOf {
+  readonly system: string;
+  readonly tools: readonly { readonly name: string }[];
+  readonly messages: readonly {
+    readonly role: 'user' | 'assistant';
+    readonly content: readonly (AssistantBlock | TextBlock | ImageBlock | ToolResultBlock)[];
+  }[];
+}
+
+type Answer = string | null;
+
+export const LEDGER_INVARIANTS: ReadonlyMap<number, (ledger: LedgerOf) => Answer> = new Map([
+  [1, gapFree],
+  [2, chained],
+  [3, bodiesHeld],
+  [4, kindsFit],
+  [5, openedOnce],
+  [6, turnsBounded],
+  [7, oneRunningTurn],
+  [8, namesOnce],
+]);
+
+/** The first broken law of a ledger, as `<number>: <reason>`. */
+export function brokenLaw(ledger: LedgerOf): Answer {
+  for (const [number, law] of LEDGER_INVARIANTS) {
+    const reason = law(ledger);
+    if (reason !== null) return `${number}: ${reason}`;
+  }
+  return null;
+}
+
+export function gapFree({ records }: LedgerOf): Answer {
+  return first(records, (record, index) =>
+    record.seq === index + 1 ? null : `stands at place ${index + 1}`,
+  );
+}
+
+export function chained({ session, records }: LedgerOf): Answer {
+  return first(records, (record, index) => {
+    const before = records[index - 1]?.digest ?? GENESIS_DIGEST;
+    if (record.prevDigest !== before) return 'does not follow the record before it';
+    return envelopeDigest({ ...record, session }) === record.digest
+      ? null
+      : 'has another digest than its own';
+  });
+}
+
+export function bodiesHeld({ records }: LedgerOf): Answer {
+  const erased = new Map<number, string>();
+  for (const record of records) {
+    if (record.kind !== 'erased' || record.body === null) continue;
+    const { seq, digest } = JSON.parse(record.body) as BodyOf<'erased'>;
+    erased.set(seq, digest);
+  }
+  return first(records, ({ seq, body, bodyDigest, bytes }) => {
+    if (body === null) return erased.get(seq) === bodyDigest ? null : 'has no body and was not erased';
+    if (blake3Hex(body) !== bodyDigest) return 'has another body than it was written with';
+    return byteLength(body) === bytes ? null : 'has another size than its body';
+  });
+}
+
+export function kindsFit({ records }: LedgerOf): Answer {
+  return first(records, ({ kind, class: recordClass, body }) => {
+    if (!isKnownKind(kind)) return recordClass === 'protocol' ? `is of the unknown kind ${kind}` : null;
+    if (classOf(kind) !== recordClass) return `is ${recordClass}, which a ${kind} is not`;
+    if (body === null) return null;
+    const parsed: unknown = JSON.parse(body);
+    try {
+      return canonicalJson(parseBody(kind, parsed)) === body ? null : 'is not in canonical form';
+    } catch {
+      return `does not fit the kind ${kind}`;
+    }
+  });
+}
+
+export function openedOnce({ records }: LedgerOf): Answer {
+  if (records[0]?.kind !== 'session-created') return 'the first record does not open the session';
+  if (records[1]?.kind !== 'head-created') return 'the second record does not make a head';
+  return first(records.slice(1), ({ kind }) =>
+    kind === 'session-created' ? 'opens the session again' : null,
+  );
+}
+
+export function turnsBounded({ records }: LedgerOf): Answer {
+  const state = new Map<string, 'open' | 'closed'>();
+  return first(records, ({ turnId, kind, class: recordClass }) => {
+    if (turnId === null) return kind === 'turn-accepted' ? 'accepts no turn' : null;
+    const before = state.get(turnId);
+    if (kind === 'turn-accepted') state.set(turnId, 'open');
+    if (kind === 'turn-closed') state.set(turnId, 'closed');
+    if (before === undefined) return kind === 'turn-accepted' ? null : 'comes before its turn was accepted';
+    if (kind === 'turn-accepted') return 'accepts a turn again';
+    return before === 'closed' && recordClass === 'protocol' ? 'comes after its turn was closed' : null;
+  });
+}
+
+export function oneRunningTurn({ records }: LedgerOf): Answer {
+  const running = new Map<string, string>();
+  return first(records, ({ headId, turnId, kind }) => {
+    const current = running.get(headId);
+    if (kind === 'turn-closed' && current === turnId) running.delete(headId);
+    if (kind !== 'turn-context' || turnId === null) return null;
+    running.set(headId, turnId);
+    return current === undefined ? null : `starts a turn while ${current} runs on its head`;
+  });
+}
+
+export function namesOnce({ records }: LedgerOf): Answer {
+  const given = new Set<string>();
+  return first(records, ({ headId, kind, body }) => {
+    if (body === null || (kind !== 'turn-accepted' && kind !== 'tool-result')) return null;
+    const parsed = JSON.parse(body) as { readonly number?: number; readonly evidence?: string };
+    const name = kind === 'turn-accepted' ? `T${parsed.number} of head ${headId}` : String(parsed.evidence);
+    if (given.has(name)) return `gives the name ${name} again`;
+    given.add(name);
+    return null;
+  });
+}
+
+/** 9 */
+export function stepsAnswered(turn: TurnView): Answer {
+  let before = 0;
+  for (const { step, content, results } of turn.steps) {
+    if (step <= before) return `step ${step} comes after step ${before}`;
+    before = step;
+    const calls = toolCalls(content);
+    for (const [index, result] of results) {
+      const call = calls[index];
+      if (call === undefined) return `step ${step} has a result for call ${index}, which it does not make`;
+      if (call.id !== result.callId)
+        return `the result for call ${index} of step ${step} answers another call`;
+    }
+  }
+  return null;
+}
+
+/** 10 */
+export function nudgesOnlyEmpty(turn: TurnView): Answer {
+  const wrong = turn.steps.find(
+    ({ nudge, content }) =>
+      nudge !== null && (toolCalls(content).length > 0 || visibleText(content).trim() !== ''),
+  );
+  return wrong === undefined ? null : `step ${wrong.step} was sent back though it held an answer or a call`;
+}
+
+/** 11 */
+export function callsAnswered({ messages }: RequestOf): Answer {
+  for (const [index, message] of [...messages, { role: 'user', content: [] } as const].entries()) {
+    const previous = messages[index - 1]?.content ?? [];
+    const asked = previous.flatMap((block) => (block.type === 'tool_call' ? [block.id] : []));
+    const answered = message.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : []));
+    if (asked.join('\n') !== answered.join('\n'))
+      return `message ${index} answers [${answered.join(', ')}] where [${asked.join(', ')}] was called`;
+  }
+  return null;
+}
+
+/** 12 */
+export function onlyGrows(before: RequestOf, after: RequestOf): Answer {
+  if (before.system !== after.system) return 'the system text changed';
+  if (canonicalJson(before.tools) !== canonicalJson(after.tools)) return 'the tools changed';
+  const changed = before.messages.findIndex(
+    (message, index) => canonicalJson(message) !== canonicalJson(after.messages[index] ?? null),
+  );
+  return changed === -1 ? null : `message ${changed} changed`;
+}
+
+function first(
+  records: readonly StoredRecord[],
+  ask: (record: StoredRecord, index: number) => Answer,
+): Answer {
+  for (const [index, record] of records.entries()) {
+    const reason = ask(record, index);
+    if (reason !== null) return `record ${record.seq} (${record.kind}) ${reason}`;
+  }
+  return null;
+}

@@ -1,0 +1,409 @@
+/** The whole of Turnwright in one test process: database, queue, simulator, a producer, any number of workers. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { type Config, loadConfig } from '../../src/app/config.ts';
+import { createLogger } from '../../src/app/logger.ts';
+import { openServices, type Services } from '../../src/app/services.ts';
+import { startWorkers, type WorkerHost } from '../../src/app/worker-host.ts';
+import type { ApplyResult, Commit, SessionRef } from '../../src/db/contract.ts';
+import { migrate } from '../../src/db/index.ts';
+import type { Json } from '../../src/ledger/json.ts';
+import { ChainVerifier, type StoredRecord, type Verdict } from '../../src/ledger/verify.ts';
+import { finalAnswer, foldTurn } from '../../src/ledger/view.ts';
+import type { MachineRegistry } from '../../src/machines/registry.ts';
+import type { Leg } from '../../src/providers/contract.ts';
+import { type JobRef, POOLS, type Pool, prepareQueueSchema } from '../../src/queues/index.ts';
+import { type AcceptRequest, acceptTurn } from '../../src/runtime/accept.ts';
+import { Engine } from '../../src/runtime/engine.ts';
+import { createSession } from '../../src/runtime/sessions.ts';
+import { DEFAULT_SIM_MODELS, type SimModel, type Simulator, startSimulator } from '../../src/sim/index.ts';
+import type { Tool } from '../../src/tools/contract.ts';
+import { until } from './await.ts';
+import { createDatabase, ensureTemplate } from './postgres.ts';
+import { startRedis } from './redis.ts';
+
+export const BACKENDS = ['postgres', 'redis'] as const;
+export type Backend = (typeof BACKENDS)[number];
+
+/** Fast takeover, slow enough for a busy machine of two cores. */
+const LEASE_MS = 1_500;
+const DRAIN_MS = 5_000;
+const TURN_LIMIT_MS = 30_000;
+const REDIS_DATABASES = 16;
+const DEADLINE_MS = 600_000;
+const STEP_BUDGET = 40;
+
+export interface StackOptions {
+  readonly backend: Backend;
+  readonly models?: readonly SimModel[];
+  readonly tools?: readonly Tool[];
+  /** Name and text of each file in the folder that tools see. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly leaseMs?: number;
+  readonly simSpeed?: 'instant' | 'real';
+}
+
+export interface Applied {
+  readonly commit: Commit;
+  readonly result: ApplyResult;
+}
+
+export interface SessionOptions {
+  /** A model of the simulator; the leg has its name. */
+  readonly model?: string;
+  readonly tools?: readonly string[] | null;
+  readonly system?: string;
+}
+
+export type TurnOptions = Partial<Pick<AcceptRequest, 'mode' | 'priority' | 'idempotencyKey'>> & {
+  readonly stepBudget?: number;
+  readonly deadlineMs?: number;
+  readonly escalate?: boolean;
+  readonly services?: Services;
+};
+
+export interface TurnEnd {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly steps: number;
+  readonly answer: string | null;
+}
+
+type Handle = (ref: JobRef) => Promise<void>;
+
+export interface WorkerOptions {
+  readonly leaseMs?: number;
+  /** Larger than the lease makes a zombie: alive, and taken for dead. */
+  readonly heartbeatMs?: number;
+  readonly pools?: readonly Pool[];
+  readonly concurrency?: number;
+  readonly registry?: MachineRegistry;
+  /** False: this process never takes over or re-admits. */
+  readonly sweeps?: boolean;
+  /** Stands between the queue and the handler of a pool. */
+  readonly between?: (pool: Pool, handle: Handle) => Handle;
+}
+
+export interface TestWorker {
+  readonly id: string;
+  readonly services: Services;
+  drain(graceMs?: number): Promise<void>;
+}
+
+export interface TestStack {
+  readonly backend: Backend;
+  readonly tenant: string;
+  readonly root: string;
+  readonly sim: Simulator;
+  readonly databaseUrl: string;
+  readonly redisUrl: string | null;
+  /** Accepts turns; runs none. */
+  readonly producer: Services;
+  /** Every commit that any process of the stack tried, in order of its answer. */
+  readonly applied: readonly Applied[];
+  /** Every job any process handed to the queue, as `<child>` of its actor. */
+  readonly admitted: readonly JobRef[];
+  session(options?: SessionOptions): Promise<SessionRef>;
+  accept(session: SessionRef, text: string, options?: TurnOptions): Promise<string>;
+  ended(session: SessionRef, turn: string, limitMs?: number): Promise<TurnEnd>;
+  /** Accepts a turn and waits for its end. */
+  ask(session: SessionRef, text: string, options?: TurnOptions): Promise<TurnEnd & { readonly turn: string }>;
+  cancel(session: SessionRef, turn: string): Promise<string>;
+  records(session: SessionRef, turn?: string): Promise<readonly (StoredRecord & { readonly data: Data })[]>;
+  verify(session: SessionRef): Promise<Verdict>;
+  worker(options?: WorkerOptions): Promise<TestWorker>;
+  /** Another producer process. */
+  open(): Services;
+  /** As the user that owns the server: sees every tenant. */
+  sql<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** The queue as if it had never been: every key of Redis, or BullMQ's whole schema. */
+  loseQueue(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Data = { readonly [key: string]: Json };
+
+export async function openTestStack(options: StackOptions): Promise<TestStack> {
+  const template = await ensureTemplate('migrated', prepareTemplate);
+  const [database, redis, root, sim] = await Promise.all([
+    createDatabase({ template }),
+    options.backend === 'redis' ? openRedis() : null,
+    mkdtemp(join(tmpdir(), 'turnwright-stack-')),
+    startSimulator({
+      seed: 7,
+      speed: options.simSpeed ?? 'instant',
+      ...(options.models === undefined ? {} : { models: options.models }),
+    }),
+  ]);
+  for (const [name, text] of Object.entries(options.files ?? {})) await writeFile(join(root, name), text);
+  const admin = new pg.Pool({ connectionString: database.url, max: 3 });
+  admin.on('error', () => {});
+  const tenant = randomUUID();
+  await admin.query('INSERT INTO turnwright.tenants (tenant_id, name) VALUES ($1, $2)', [tenant, 'test']);
+  const base = await configOf(options, database.url, redis?.url ?? null, sim.url, root);
+  return new Stack({ options, base, tenant, root, sim, admin, redis, dropDatabase: () => database.stop() });
+}
+
+interface Parts {
+  readonly options: StackOptions;
+  readonly base: Config & { readonly databaseUrl: string };
+  readonly tenant: string;
+  readonly root: string;
+  readonly sim: Simulator;
+  readonly admin: pg.Pool;
+  readonly redis: TestRedisDatabase | null;
+  readonly dropDatabase: () => Promise<void>;
+}
+
+class Stack implements TestStack {
+  readonly backend: Backend;
+  readonly tenant: string;
+  readonly root: string;
+  readonly sim: Simulator;
+  readonly databaseUrl: string;
+  readonly redisUrl: string | null;
+  readonly applied: Applied[] = [];
+  readonly admitted: JobRef[] = [];
+  readonly producer: Services;
+  readonly #parts: Parts;
+  readonly #opened: Services[] = [];
+  readonly #hosts: WorkerHost[] = [];
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.backend = parts.options.backend;
+    this.tenant = parts.tenant;
+    this.root = parts.root;
+    this.sim = parts.sim;
+    this.databaseUrl = parts.base.databaseUrl;
+    this.redisUrl = parts.redis?.url ?? null;
+    this.producer = this.open();
+  }
+
+  open(): Services {
+    return this.#open(this.#parts.base);
+  }
+
+  async session({ model, tools, system }: SessionOptions = {}): Promise<SessionRef> {
+    const ref = { tenant: this.tenant, session: this.producer.newId() };
+    await createSession(this.producer.engine, ref, this.producer.newId(), {
+      leg: model ?? 'sim-large',
+      policy: { name: 'plan', options: {} },
+      tools: tools === undefined || tools === null ? null : [...tools],
+      system: system ?? '',
+      metadata: {},
+    });
+    return ref;
+  }
+
+  async accept(session: SessionRef, text: string, options: TurnOptions = {}): Promise<string> {
+    const { services = this.producer, stepBudget, deadlineMs, escalate, ...rest } = options;
+    const accepted = await acceptTurn(services.engine, session, {
+      turn: services.newId(),
+      input: [{ type: 'text', text }],
+      mode: 'enqueue',
+      priority: 0,
+      idempotencyKey: null,
+      ...rest,
+      limits: {
+        stepBudget: stepBudget ?? STEP_BUDGET,
+        deadlineMs: deadlineMs ?? DEADLINE_MS,
+        escalate: escalate ?? false,
+      },
+    });
+    return accepted.turn;
+  }
+
+  async ended(session: SessionRef, turn: string, limitMs = TURN_LIMIT_MS): Promise<TurnEnd> {
+    const row = await until(
+      `turn ${turn} has ended`,
+      async () => {
+        const rows = await this.sql<{ outcome: string; reason: string; steps: number }>(
+          `SELECT outcome, reason, steps FROM turnwright.turns
+            WHERE tenant_id = $1 AND session_id = $2 AND turn_id = $3 AND status = 'closed'`,
+          [session.tenant, session.session, turn],
+        );
+        return rows[0];
+      },
+      limitMs,
+    );
+    const records = await this.producer.store.turnRecords(session, turn);
+    const view = foldTurn(records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })));
+    return { ...row, answer: finalAnswer(view) };
+  }
+
+  async ask(session: SessionRef, text: string, options: TurnOptions = {}) {
+    const turn = await this.accept(session, text, options);
+    return { turn, ...(await this.ended(session, turn)) };
+  }
+
+  cancel(session: SessionRef, turn: string): Promise<string> {
+    const event = { id: `cancel.${randomUUID()}`, event: { type: 'turn.cancel' } };
+    return this.producer.engine.deliver({ ...session, actor: turn }, event);
+  }
+
+  async records(session: SessionRef, turn?: string) {
+    const found: (StoredRecord & { readonly data: Data })[] = [];
+    for await (const record of this.producer.store.records(session)) {
+      if (turn === undefined || record.turnId === turn)
+        found.push({ ...record, data: JSON.parse(record.body ?? '{}') as Data });
+    }
+    return found;
+  }
+
+  async verify(session: SessionRef): Promise<Verdict> {
+    const verifier = new ChainVerifier(session.session);
+    for await (const record of this.producer.store.records(session)) if (!verifier.next(record)) break;
+    const state = await this.producer.store.loadSession(session, null);
+    if (state === null) throw new Error(`there is no session ${session.session}`);
+    return verifier.end({ nextSeq: state.session.nextSeq, lastDigest: state.session.lastDigest });
+  }
+
+  async worker(options: WorkerOptions = {}): Promise<TestWorker> {
+    const { base } = this.#parts;
+    const leaseMs = options.leaseMs ?? base.leaseMs;
+    const pools = { ...base.pools };
+    for (const pool of POOLS)
+      if (options.concurrency !== undefined) pools[pool] = { concurrency: options.concurrency };
+    const heartbeatMs = options.heartbeatMs ?? Math.floor(leaseMs / 3);
+    const opened = this.#open({ ...base, pools, leaseMs, heartbeatMs });
+    const services = options.registry === undefined ? opened : withRegistry(opened, options.registry);
+    if (options.between !== undefined) standBetween(services, options.between);
+    if (options.sweeps === false) services.sweeper.start = () => {};
+    const host = await startWorkers(services, options.pools ?? POOLS);
+    this.#hosts.push(host);
+    return { id: host.workerId, services, drain: (graceMs = DRAIN_MS) => host.drain(graceMs) };
+  }
+
+  async sql<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
+    return (await this.#parts.admin.query<Row>(text, [...values])).rows;
+  }
+
+  async loseQueue(): Promise<void> {
+    const { redis } = this.#parts;
+    if (redis !== null) return redis.flush();
+    await this.sql('DROP SCHEMA turnwright_queue CASCADE');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.drain(0)));
+    await Promise.all(this.#opened.map((services) => services.close()));
+    await this.#parts.admin.end();
+    await Promise.all([this.sim.close(), this.#parts.redis?.stop(), this.#parts.dropDatabase()]);
+    await rm(this.root, { recursive: true, force: true });
+  }
+
+  #open(config: Config & { readonly databaseUrl: string }): Services {
+    const services = openServices(config, createLogger({ level: config.logLevel, secrets: [] }));
+    this.#opened.push(services);
+    const apply = services.store.apply.bind(services.store);
+    services.store.apply = async (commit) => {
+      const result = await apply(commit);
+      this.applied.push({ commit, result });
+      return result;
+    };
+    const admit = services.queue.admit.bind(services.queue);
+    services.queue.admit = async (pool, rows) => {
+      await admit(pool, rows);
+      this.admitted.push(...rows.map((row) => row.ref));
+    };
+    return services;
+  }
+}
+
+async function prepareTemplate(url: string): Promise<void> {
+  await migrate(url);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await prepareQueueSchema(client, 'turnwright_queue');
+  } finally {
+    await client.end();
+  }
+}
+
+async function configOf(
+  options: StackOptions,
+  databaseUrl: string,
+  redisUrl: string | null,
+  simUrl: string,
+  root: string,
+): Promise<Config & { readonly databaseUrl: string }> {
+  const defaults = await loadConfig({ env: {}, cwd: root });
+  const leaseMs = options.leaseMs ?? LEASE_MS;
+  return {
+    ...defaults,
+    databaseUrl,
+    ...(redisUrl === null ? {} : { redisUrl }),
+    leaseMs,
+    heartbeatMs: Math.floor(leaseMs / 3),
+    logLevel: 'silent',
+    legs: (options.models ?? DEFAULT_SIM_MODELS).map((model) => legOf(model, simUrl)),
+    tools: options.tools ?? [],
+    root,
+  };
+}
+
+export function legOf(model: SimModel, simUrl: string): Leg {
+  return {
+    name: model.name,
+    provider: 'openai',
+    model: model.name,
+    baseUrl: `${simUrl}/v1`,
+    window: model.window,
+    maxOutputTokens: Math.min(512, model.maxOutputTokens),
+    timeoutMs: 60_000,
+  };
+}
+
+function withRegistry(services: Services, registry: MachineRegistry): Services {
+  const { store, engine } = services;
+  const known = new Engine({
+    store,
+    registry,
+    admission: engine.admission,
+    nowMs: Date.now,
+    timezone: 'UTC',
+  });
+  return { ...services, engine: known };
+}
+
+function standBetween(services: Services, between: NonNullable<WorkerOptions['between']>): void {
+  const work = services.queue.work.bind(services.queue);
+  services.queue.work = (pool, options) => work(pool, { ...options, handle: between(pool, options.handle) });
+}
+
+interface TestRedisDatabase {
+  readonly url: string;
+  flush(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A Redis of its own; of a borrowed server, the next of its numbered databases. */
+async function openRedis(): Promise<TestRedisDatabase> {
+  const server = await startRedis();
+  const url = server.controllable ? server.url : await numbered(server.url);
+  const flush = () => asClient(url, async (client) => void (await client.flushdb()));
+  if (!server.controllable) await flush();
+  return { url, flush, stop: () => server.stop() };
+}
+
+function numbered(url: string): Promise<string> {
+  return asClient(url, async (client) => {
+    const turn = await client.incr('turnwright-test-database');
+    return `${url.replace(/\/\d*$/u, '')}/${1 + (turn % (REDIS_DATABASES - 1))}`;
+  });
+}
+
+async function asClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url);
+  try {
+    return await work(client);
+  } finally {
+    client.disconnect();
+  }
+}
