@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { checkClocks } from './check/clocks.ts';
+import { missingMigration } from './check/migrations.ts';
 import { type Check, type CheckResult, commandCheck, runChecks } from './check/run.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -29,6 +30,14 @@ const CHECKS: readonly Check[] = [
     ...CRUISED,
   ]),
   commandCheck('format and lint (biome)', ROOT, [program('biome'), 'ci', '--error-on-warnings', '.']),
+  commandCheck('generated docs', ROOT, [program('tsx'), 'tools/docs.ts', '--check']),
+  {
+    name: 'migrations',
+    run: async () => {
+      const problem = await missingMigration(ROOT);
+      return { ok: problem === null, output: problem ?? '' };
+    },
+  },
   {
     name: 'no clocks in the pure floors',
     run: async () => {

@@ -72,14 +72,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   const store = new PostgresStore(pool);
   const upkeep = new PostgresUpkeep(upkeepPool);
   const notices = new PostgresNotices({ url: databaseUrl, pool, onError });
-  const queue =
-    redisUrl === undefined
-      ? createPostgresQueueBackend({ connectionString: databaseUrl, schema: QUEUE_NAMESPACE, onError })
-      : createRedisBackend({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError });
-  const bus =
-    redisUrl === undefined
-      ? createPostgresBus(new PostgresDeltas<DeltaFrame>(pool), notices, { onError })
-      : createRedisBus({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError });
+  const { queue, bus } = openQueue(databaseUrl, redisUrl, { pool, notices, onError });
   let sweeper: Sweeper | null = null;
   const admission = new Admission({
     queue,
@@ -88,17 +81,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     onError,
     wakeIn: (delayMs) => sweeper?.wakeIn(delayMs),
   });
-  sweeper = new Sweeper({
-    upkeep,
-    queue,
-    admission,
-    leaseMs: config.leaseMs,
-    intervalMs: Math.min(SWEEP_INTERVAL_MS, config.leaseMs / 2),
-    readmitMs: config.leaseMs * READMIT_SHARE,
-    random: Math.random,
-    nowMs: Date.now,
-    onError,
-  });
+  sweeper = openSweeper(config, { upkeep, queue, admission, onError });
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const engine = new Engine({ store, registry: MACHINES, admission, nowMs: Date.now, timezone });
   return {
@@ -117,10 +100,51 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     newId: () => uuidv7(Date.now(), randomBytes(16)),
     close: async () => {
       await sweeper.stop();
+      admission.close();
       await bus.close();
       await queue.close();
       await notices.close();
       await Promise.all([pool.end(), upkeepPool.end()]);
     },
   };
+}
+
+interface QueueParts {
+  readonly pool: Services['pool'];
+  readonly notices: PostgresNotices;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Redis where it is configured, else the same database. */
+function openQueue(
+  databaseUrl: string,
+  redisUrl: string | undefined,
+  { pool, notices, onError }: QueueParts,
+): Pick<Services, 'queue' | 'bus'> {
+  if (redisUrl !== undefined) {
+    return {
+      queue: createRedisBackend({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError }),
+      bus: createRedisBus({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError }),
+    };
+  }
+  return {
+    queue: createPostgresQueueBackend({ connectionString: databaseUrl, schema: QUEUE_NAMESPACE, onError }),
+    bus: createPostgresBus(new PostgresDeltas<DeltaFrame>(pool), notices, { onError }),
+  };
+}
+
+type SweeperParts = Pick<
+  ConstructorParameters<typeof Sweeper>[0],
+  'upkeep' | 'queue' | 'admission' | 'onError'
+>;
+
+function openSweeper(config: Config, parts: SweeperParts): Sweeper {
+  return new Sweeper({
+    ...parts,
+    leaseMs: config.leaseMs,
+    intervalMs: Math.min(SWEEP_INTERVAL_MS, config.leaseMs / 2),
+    readmitMs: config.leaseMs * READMIT_SHARE,
+    random: Math.random,
+    nowMs: Date.now,
+  });
 }

@@ -32,20 +32,21 @@ export async function startWorkers(
   pools: readonly Pool[] = POOLS,
   overrides: WorkerOverrides = {},
 ): Promise<WorkerHost> {
-  const { config, engine, upkeep, queue, notices, logger } = services;
+  const { config, engine, upkeep, notices, logger } = services;
   const workerId = services.newId();
   const running = new RunningCalls();
   let stopping = false;
+  const onError = (error: unknown): void =>
+    logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
   const host = {
     engine,
     workerId,
     running,
     random: Math.random,
     stopping: () => stopping,
+    onError,
   };
   const deps = { ...workerDeps(services, host), ...overrides };
-  const onError = (error: unknown): void =>
-    logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
 
   const concurrency = Object.fromEntries(pools.map((pool) => [pool, config.pools[pool].concurrency]));
   const heartbeat = new Heartbeat({
@@ -57,14 +58,7 @@ export async function startWorkers(
   await heartbeat.start();
   const unlisten = await notices.listen('turnwright_cancel', (notice) => running.abort(notice));
   await engine.admission.refresh();
-  const handlers = poolHandlers(deps, upkeep);
-  const workers: PoolWorker[] = [];
-  for (const pool of pools) {
-    const handle = async (ref: Parameters<(typeof handlers)[Pool]>[0]): Promise<void> => {
-      await handlers[pool](ref);
-    };
-    workers.push(await queue.work(pool, { concurrency: config.pools[pool].concurrency, handle, onError }));
-  }
+  const workers = await takeJobs(services, pools, poolHandlers(deps, upkeep), onError);
   services.sweeper.start();
 
   let drained: Promise<void> | null = null;
@@ -87,6 +81,30 @@ export async function startWorkers(
       return drained;
     },
   };
+}
+
+type Handlers = ReturnType<typeof poolHandlers>;
+
+async function takeJobs(
+  services: Services,
+  pools: readonly Pool[],
+  handlers: Handlers,
+  onError: (error: unknown) => void,
+): Promise<readonly PoolWorker[]> {
+  const workers: PoolWorker[] = [];
+  for (const pool of pools) {
+    const handle = async (ref: Parameters<Handlers[Pool]>[0]): Promise<void> => {
+      await handlers[pool](ref);
+    };
+    workers.push(
+      await services.queue.work(pool, {
+        concurrency: services.config.pools[pool].concurrency,
+        handle,
+        onError,
+      }),
+    );
+  }
+  return workers;
 }
 
 function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {

@@ -11,6 +11,8 @@ const DEPTH_PER_SLOT = 2;
 /** Room a process assumes for a pool nobody reported yet: a first turn need not wait for the first refresh. */
 const UNKNOWN_ROOM = 8;
 const LARGEST_PULL = 256;
+/** Between asking the database for the room and asking again. */
+const REFRESH_PAUSE_MS = 25;
 /** A process that claims nothing itself learns of room by asking, so often at most. */
 const ASK_AGAIN_MS = 100;
 
@@ -36,6 +38,9 @@ export class Admission {
   );
 
   #askAgainAtMs = 0;
+
+  #refreshing: NodeJS.Timeout | null = null;
+  #closed = false;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -73,10 +78,26 @@ export class Admission {
     const gauge = this.#gauge(pool);
     gauge.backlog = true;
     if (gauge.room > 0) void this.pull(pool);
+    else this.#refreshSoon();
     else if (performance.now() >= this.#askAgainAtMs) {
       this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
       this.refresh().catch(this.#options.onError);
     }
+  }
+
+  /** An estimate that ran out may be old: a process that only accepts never sees a claim. */
+  #refreshSoon(): void {
+    if (this.#refreshing !== null || this.#closed) return;
+    this.#refreshing = setTimeout(() => {
+      this.#refreshing = null;
+      void this.refresh().catch(this.#options.onError);
+    }, REFRESH_PAUSE_MS);
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#refreshing !== null) clearTimeout(this.#refreshing);
+    this.#refreshing = null;
   }
 
   async handOver(pool: Pool, rows: readonly Admitted[]): Promise<void> {
@@ -107,7 +128,7 @@ export class Admission {
 
   async pull(pool: Pool): Promise<void> {
     const gauge = this.#gauge(pool);
-    if (gauge.pulling || gauge.room <= 0) return;
+    if (gauge.pulling || gauge.room <= 0 || this.#closed) return;
     gauge.pulling = true;
     try {
       const limit = Math.min(gauge.room, LARGEST_PULL);
