@@ -30,7 +30,7 @@ DECLARE
   v_rows json;
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('turnwright.admit'), hashtext(p_pool)) THEN
-    RETURN '[]'::json;
+    RETURN NULL;
   END IF;
   PERFORM set_config('synchronous_commit', 'off', true);
   WITH ranked AS (

@@ -296,7 +296,8 @@ export interface UpkeepStore {
   }): Promise<void>;
   retire(workerId: string): Promise<void>;
   poolState(leaseMs: number): Promise<readonly PoolState[]>;
-  admit(pool: string, limit: number): Promise<readonly HandOver[]>;
+  /** null when another process admits to this pool right now. */
+  admit(pool: string, limit: number): Promise<readonly HandOver[] | null>;
   /** null when another process sweeps right now. */
   sweep(options: { readonly leaseMs: number; readonly readmitMs: number }): Promise<SweepResult | null>;
   redispatch(row: HandOver): Promise<number | null>;

@@ -38,7 +38,7 @@ export class PostgresUpkeep implements UpkeepStore {
     });
   }
 
-  admit(pool: string, limit: number): Promise<readonly HandOver[]> {
+  admit(pool: string, limit: number): Promise<readonly HandOver[] | null> {
     return this.#value('admit', 'SELECT turnwright.admit($1, $2) AS value', [pool, limit]);
   }
 

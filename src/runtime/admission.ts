@@ -14,7 +14,6 @@ const LARGEST_PULL = 256;
 /** Between asking the database for the room and asking again. */
 const REFRESH_PAUSE_MS = 25;
 /** A process that claims nothing itself learns of room by asking, so often at most. */
-const ASK_AGAIN_MS = 100;
 
 interface Gauge {
   room: number;
@@ -36,8 +35,6 @@ export class Admission {
   readonly #gauges = new Map<Pool, Gauge>(
     POOLS.map((pool) => [pool, { room: UNKNOWN_ROOM, backlog: false, pulling: false }]),
   );
-
-  #askAgainAtMs = 0;
 
   #refreshing: NodeJS.Timeout | null = null;
   #closed = false;
@@ -79,10 +76,6 @@ export class Admission {
     gauge.backlog = true;
     if (gauge.room > 0) void this.pull(pool);
     else this.#refreshSoon();
-    else if (performance.now() >= this.#askAgainAtMs) {
-      this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
-      this.refresh().catch(this.#options.onError);
-    }
   }
 
   /** An estimate that ran out may be old: a process that only accepts never sees a claim. */
@@ -126,25 +119,30 @@ export class Admission {
     await Promise.all(POOLS.filter((pool) => this.#gauge(pool).backlog).map((pool) => this.pull(pool)));
   }
 
+  /** Takes from the backlog until it or the room is used up. One pull a pool at a time. */
   async pull(pool: Pool): Promise<void> {
     const gauge = this.#gauge(pool);
-    if (gauge.pulling || gauge.room <= 0 || this.#closed) return;
+    if (gauge.pulling) return;
     gauge.pulling = true;
     try {
-      const limit = Math.min(gauge.room, LARGEST_PULL);
-      const rows = await this.#options.upkeep.admit(pool, limit);
-      gauge.room -= rows.length;
-      if (rows.length < limit) gauge.backlog = false;
-      if (rows.length > 0)
-        await this.handOver(
-          pool,
-          rows.map((row) => admitted(row, row)),
-        );
+      while (gauge.backlog && gauge.room > 0 && !this.#closed) await this.#pullOnce(pool, gauge);
     } catch (error) {
       this.#options.onError(error);
     } finally {
       gauge.pulling = false;
     }
+  }
+
+  async #pullOnce(pool: Pool, gauge: Gauge): Promise<void> {
+    const limit = Math.min(gauge.room, LARGEST_PULL);
+    // Cleared first: a row held back while the answer is under way sets it again.
+    gauge.backlog = false;
+    const rows = await this.#options.upkeep.admit(pool, limit);
+    if (rows === null) return this.#refreshSoon();
+    gauge.room -= rows.length;
+    gauge.backlog ||= rows.length === limit;
+    const jobs = rows.map((row) => admitted(row, row));
+    if (jobs.length > 0) await this.handOver(pool, jobs);
   }
 
   #gauge(pool: string): Gauge {
