@@ -1,6 +1,7 @@
 /** What users of the package import. */
-export * from './client/index.ts';
+
 export { type Config, type ConfigInput, defineConfig } from './app/config.ts';
+export * from './client/index.ts';
 export type { Leg } from './providers/contract.ts';
 export type { Domain, Tool, ToolContext, ToolEffect, ToolOutput } from './tools/contract.ts';
 export { defineTool, type ToolSpec } from './tools/define.ts';

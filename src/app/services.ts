@@ -10,14 +10,13 @@ import {
 } from '../db/index.ts';
 import { uuidv7 } from '../ledger/ids.ts';
 import { MACHINES } from '../machines/registry.ts';
+import type { Bus, DeltaFrame } from '../queues/bus.ts';
 import {
   type BullBackend,
-  type Bus,
   createPostgresBus,
   createPostgresQueueBackend,
   createRedisBackend,
   createRedisBus,
-  type DeltaFrame,
 } from '../queues/index.ts';
 import { Admission } from '../runtime/admission.ts';
 import { Engine } from '../runtime/engine.ts';

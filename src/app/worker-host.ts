@@ -113,7 +113,7 @@ function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
   return {
     host,
     configs: new SessionConfigs(engine),
-    profiles: new Profiles({ store: services.profiles, nowMs: Date.now }),
+    profiles: new Profiles({ store: services.profiles, nowMs: Date.now, onError: host.onError }),
     requests: new RequestBuilder(store, turns),
     turns,
     surface: createToolSurface([...builtinTools(), ...config.tools]),

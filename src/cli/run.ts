@@ -15,11 +15,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
   }
 }
 
-async function dispatch(
-  words: readonly string[],
-  context: CliContext,
-  output: Output,
-): Promise<ExitCode> {
+async function dispatch(words: readonly string[], context: CliContext, output: Output): Promise<ExitCode> {
   const [first] = words;
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     context.stdout.write(`${overview()}\n`);
@@ -59,7 +55,9 @@ function unknownCommand(words: readonly string[]): UsageError {
     const allowed = group.map((name) => name.slice(first.length + 1)).join(', ');
     return new UsageError(`\`turnwright ${first}\` needs one of ${allowed}, and ${found}.`);
   }
-  const nearest = nearestName(first, [...new Set(names.flatMap((name) => [name, name.split(' ')[0] ?? name]))]);
+  const nearest = nearestName(first, [
+    ...new Set(names.flatMap((name) => [name, name.split(' ')[0] ?? name])),
+  ]);
   const hint = nearest === null ? '' : ` Did you mean \`turnwright ${nearest}\`?`;
   return new UsageError(`There is no command "${first}".${hint} \`turnwright --help\` lists all.`);
 }

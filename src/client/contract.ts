@@ -1,69 +1,28 @@
-/** What the server answers, as far as the client reads it. Servers may add members. */
-import type { Usage } from '../context/request.ts';
-import type { InputBlock } from '../ledger/blocks.ts';
+/** The shapes of requests and answers, as the server's own schemas state them. Types only: no code of the server. */
+import type { z } from 'zod';
+import type { TurnEventType } from '../api/events.ts';
+import type * as schemas from '../api/schemas.ts';
 import type { Json } from '../ledger/json.ts';
-import type { Outcome } from '../ledger/kinds.ts';
 
-export interface Session {
-  readonly id: string;
-  readonly [member: string]: unknown;
-}
+export type NewSession = schemas.NewSession;
+export type Session = z.infer<typeof schemas.session>;
+export type Turn = z.infer<typeof schemas.turn>;
+export type Signal = schemas.Signal;
+export type Replay = z.infer<typeof schemas.replayed>;
+export type Verdict = z.infer<typeof schemas.verdict>;
+export type StuckTurn = z.infer<typeof schemas.stuckTurn>;
+export type LegInfo = z.infer<typeof schemas.leg>;
+export type TurnInput = schemas.NewTurn['input'];
 
-export interface NewSession {
-  readonly leg?: string;
-  readonly ladder?: string;
-  readonly policy?: Json;
-  /** Names; every configured tool when left out. */
-  readonly tools?: readonly string[];
-  readonly system?: string;
-  readonly locale?: string;
-  readonly timezone?: string;
-  readonly metadata?: Readonly<Record<string, Json>>;
-}
-
-export interface Turn {
-  readonly id: string;
-  readonly session: string;
-  readonly number: number;
-  /** `accepted`, `running`, `waiting`, `closed`, or `parked`. */
-  readonly status: string;
-  readonly outcome: Outcome | null;
-  readonly reason: string | null;
-  readonly steps: number;
-  readonly answer: string | null;
-  readonly usage: Usage | null;
-  readonly [member: string]: unknown;
-}
-
-export type TurnInput = string | readonly InputBlock[];
-
-export interface TurnOptions {
-  readonly mode?: 'enqueue' | 'reject';
-  /** 0 is the most urgent. */
-  readonly priority?: number;
-  readonly budget?: { readonly steps?: number; readonly timeMs?: number };
-  readonly metadata?: Readonly<Record<string, Json>>;
-  /** The same key with the same body is the same turn. One is made when left out, so that a retry is safe. */
+export type TurnOptions = Omit<schemas.NewTurn, 'input'> & {
+  /** The same key with the same body is the same turn. One is made when left out. */
   readonly idempotencyKey?: string;
-}
+};
 
-export type Signal = { readonly type: 'approve' | 'deny' };
-
-/** `id` is a record's number for a durable event, `<seq>.<attempt>.<n>` for a live one. */
+/** `id` is a record's number for a durable event, `<seq>.<attempt>.<n>` for a live one, '' for a state. */
 export interface TurnEvent {
   readonly id: string;
-  readonly type: string;
+  /** A newer server may send types this client does not know. */
+  readonly type: TurnEventType | (string & {});
   readonly data: Readonly<Record<string, Json>>;
-}
-
-export interface ReplayStep {
-  readonly id: string;
-  readonly type: string;
-  readonly matches: boolean;
-  readonly [member: string]: unknown;
-}
-
-export interface StuckTurn {
-  readonly id?: string;
-  readonly [member: string]: unknown;
 }

@@ -1,7 +1,7 @@
 /** Server-sent events, cut out of bytes as they arrive. https://html.spec.whatwg.org/multipage/server-sent-events.html */
 
 export interface ServerEvent {
-  /** The last id the stream named; '' before it named any. */
+  /** The event's own; '' when it has none. */
   readonly id: string;
   readonly type: string;
   readonly data: string;
@@ -40,7 +40,8 @@ export class EventParser {
 
   push(text: string): readonly ServerEvent[] {
     this.#rest += text;
-    if (this.#rest.length > MAX_EVENT_CHARS) throw new Error('the event stream holds an event without an end');
+    if (this.#rest.length > MAX_EVENT_CHARS)
+      throw new Error('the event stream holds an event without an end');
     const lines = this.#rest.split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';
     return lines.flatMap((line) => this.#take(line));
@@ -60,9 +61,11 @@ export class EventParser {
   #finish(): readonly ServerEvent[] {
     const data = this.#data;
     const type = this.#type === '' ? 'message' : this.#type;
+    const id = this.#id;
     this.#data = [];
     this.#type = '';
-    return data.length === 0 ? [] : [{ id: this.#id, type, data: data.join('\n') }];
+    this.#id = '';
+    return data.length === 0 ? [] : [{ id, type, data: data.join('\n') }];
   }
 }
 

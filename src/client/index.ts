@@ -1,7 +1,8 @@
 export { SERVER_UNREACHABLE, TurnwrightApiError } from './api-error.ts';
 export type {
+  LegInfo,
   NewSession,
-  ReplayStep,
+  Replay,
   Session,
   Signal,
   StuckTurn,
@@ -9,6 +10,7 @@ export type {
   TurnEvent,
   TurnInput,
   TurnOptions,
+  Verdict,
 } from './contract.ts';
 export type { Fetch } from './http.ts';
 export type { FollowOptions, TurnHandle } from './turn-handle.ts';

@@ -1,7 +1,7 @@
 /**
  * Which events of a turn were given out already. Durable events carry one whole number, their place in the
  * ledger, and only grow; live ones (`<seq>.<attempt>.<n>`) are told apart by everything they say, since two
- * calls of one step may number theirs alike.
+ * calls of one step may number theirs alike. An event without an id says how things stand: it is always new.
  */
 
 /** Live events kept for comparison: more than the server buffers of one turn. */
@@ -34,6 +34,7 @@ export class Seen {
       this.#durable = seq;
       return true;
     }
+    if (event.id === '') return true;
     const key = `${event.id} ${event.type} ${event.data}`;
     if (this.#live.has(key)) return false;
     this.#live.add(key);

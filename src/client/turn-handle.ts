@@ -112,7 +112,11 @@ export class TurnHandle {
   }
 }
 
-function toTurnEvent(event: { readonly id: string; readonly type: string; readonly data: string }): TurnEvent {
+function toTurnEvent(event: {
+  readonly id: string;
+  readonly type: string;
+  readonly data: string;
+}): TurnEvent {
   return { id: event.id, type: event.type, data: JSON.parse(event.data) as TurnEvent['data'] };
 }
 

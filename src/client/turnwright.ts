@@ -1,12 +1,14 @@
 /** The TypeScript client. Runs wherever `fetch` does. */
 import type {
+  LegInfo,
   NewSession,
-  ReplayStep,
+  Replay,
   Session,
   StuckTurn,
   Turn,
   TurnInput,
   TurnOptions,
+  Verdict,
 } from './contract.ts';
 import { type Fetch, Http } from './http.ts';
 import { TurnHandle } from './turn-handle.ts';
@@ -23,11 +25,19 @@ export interface TurnwrightOptions {
 export class Turnwright {
   readonly sessions: Sessions;
   readonly turns: Turns;
+  readonly #http: Http;
 
   constructor({ url, key, fetch = (input, init) => globalThis.fetch(input, init) }: TurnwrightOptions) {
     const http = new Http({ url, key, fetch });
     this.sessions = new Sessions(http);
     this.turns = new Turns(http);
+    this.#http = http;
+  }
+
+  /** The models a session can be bound to. */
+  async legs(signal?: AbortSignal): Promise<readonly LegInfo[]> {
+    const answer = await this.#http.json<{ legs: readonly LegInfo[] }>('GET', '/v1/legs', { signal });
+    return answer.legs;
   }
 }
 
@@ -52,7 +62,7 @@ class Sessions {
   }
 
   /** Checks every record of the session against its chain. */
-  verify(id: string, signal?: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+  async verify(id: string, signal?: AbortSignal): Promise<Verdict> {
     return this.#http.json('GET', `${sessionPath(id)}/verify`, { signal });
   }
 
@@ -63,9 +73,8 @@ class Sessions {
     { idempotencyKey = crypto.randomUUID(), ...options }: TurnOptions = {},
     signal?: AbortSignal,
   ): Promise<TurnHandle> {
-    const blocks = typeof input === 'string' ? [{ type: 'text', text: input }] : input;
     const { turn } = await this.#http.json<{ turn: Turn }>('POST', `${sessionPath(id)}/turns`, {
-      body: { input: blocks, ...options },
+      body: { input, ...options },
       headers: { 'idempotency-key': idempotencyKey },
       signal,
     });
@@ -90,10 +99,8 @@ class Turns {
   }
 
   /** Runs the turn's events again and says of each whether the stored snapshot comes out. */
-  async replay(id: string, signal?: AbortSignal): Promise<readonly ReplayStep[]> {
-    const path = `/v1/turns/${encodeURIComponent(id)}/replay`;
-    const answer = await this.#http.json<{ steps: readonly ReplayStep[] }>('GET', path, { signal });
-    return answer.steps;
+  async replay(id: string, signal?: AbortSignal): Promise<Replay> {
+    return this.#http.json('GET', `/v1/turns/${encodeURIComponent(id)}/replay`, { signal });
   }
 
   /** Turns that nothing moves, each with the reason and what to do. */

@@ -14,6 +14,7 @@ export interface ProfileRow {
   /** JSON text. */
   readonly profile: string;
   readonly version: number;
+  readonly quantisation: string;
 }
 
 export interface ProfileStore {
@@ -32,7 +33,7 @@ export class PostgresProfiles implements ProfileStore {
 
   async read(key: Omit<ProfileKey, 'quantisation'>): Promise<ProfileRow | null> {
     const rows = await run<ProfileRow>(this.#pool, {
-      text: `SELECT profile, version FROM turnwright.capacity_profiles WHERE provider = $1 AND endpoint_digest = $2 AND model = $3
+      text: `SELECT profile, version, quantisation FROM turnwright.capacity_profiles WHERE provider = $1 AND endpoint_digest = $2 AND model = $3
         ORDER BY changed_at DESC LIMIT 1`,
       values: [key.provider, key.endpointDigest, key.model],
     });

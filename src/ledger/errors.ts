@@ -39,6 +39,17 @@ export const ERROR_CATALOGUE = {
     meaning: 'The head runs a turn and the mode forbids waiting.',
   },
   turn_closed: { status: 409, retryable: false, meaning: 'The turn has ended.' },
+  turn_not_waiting: { status: 409, retryable: false, meaning: 'The turn waits for no decision.' },
+  turn_not_stuck: {
+    status: 409,
+    retryable: false,
+    meaning: 'The turn is moving; there is nothing to retry.',
+  },
+  turn_parked: {
+    status: 409,
+    retryable: false,
+    meaning: 'No process of this version can move the turn.',
+  },
   ledger_corrupt: {
     status: 500,
     retryable: false,

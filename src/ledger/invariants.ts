@@ -22,7 +22,7 @@ export interface LedgerOf {
   readonly records: readonly StoredRecord[];
 }
 
-/** The part of a request these laws speak of; every assembled request has it. */
+/** The part of a request these laws speak of. */
 export interface RequestOf {
   readonly system: string;
   readonly tools: readonly { readonly name: string }[];
@@ -34,6 +34,7 @@ export interface RequestOf {
 
 type Answer = string | null;
 
+/** Laws 1 to 8. */
 export const LEDGER_INVARIANTS: ReadonlyMap<number, (ledger: LedgerOf) => Answer> = new Map([
   [1, gapFree],
   [2, chained],
@@ -54,13 +55,13 @@ export function brokenLaw(ledger: LedgerOf): Answer {
   return null;
 }
 
-export function gapFree({ records }: LedgerOf): Answer {
+function gapFree({ records }: LedgerOf): Answer {
   return first(records, (record, index) =>
     record.seq === index + 1 ? null : `stands at place ${index + 1}`,
   );
 }
 
-export function chained({ session, records }: LedgerOf): Answer {
+function chained({ session, records }: LedgerOf): Answer {
   return first(records, (record, index) => {
     const before = records[index - 1]?.digest ?? GENESIS_DIGEST;
     if (record.prevDigest !== before) return 'does not follow the record before it';
@@ -70,7 +71,7 @@ export function chained({ session, records }: LedgerOf): Answer {
   });
 }
 
-export function bodiesHeld({ records }: LedgerOf): Answer {
+function bodiesHeld({ records }: LedgerOf): Answer {
   const erased = new Map<number, string>();
   for (const record of records) {
     if (record.kind !== 'erased' || record.body === null) continue;
@@ -84,29 +85,27 @@ export function bodiesHeld({ records }: LedgerOf): Answer {
   });
 }
 
-export function kindsFit({ records }: LedgerOf): Answer {
+function kindsFit({ records }: LedgerOf): Answer {
   return first(records, ({ kind, class: recordClass, body }) => {
     if (!isKnownKind(kind)) return recordClass === 'protocol' ? `is of the unknown kind ${kind}` : null;
     if (classOf(kind) !== recordClass) return `is ${recordClass}, which a ${kind} is not`;
     if (body === null) return null;
-    const parsed: unknown = JSON.parse(body);
     try {
-      return canonicalJson(parseBody(kind, parsed)) === body ? null : 'is not in canonical form';
+      return canonicalJson(parseBody(kind, JSON.parse(body))) === body ? null : 'is not in canonical form';
     } catch {
       return `does not fit the kind ${kind}`;
     }
   });
 }
 
-export function openedOnce({ records }: LedgerOf): Answer {
+function openedOnce({ records }: LedgerOf): Answer {
   if (records[0]?.kind !== 'session-created') return 'the first record does not open the session';
   if (records[1]?.kind !== 'head-created') return 'the second record does not make a head';
-  return first(records.slice(1), ({ kind }) =>
-    kind === 'session-created' ? 'opens the session again' : null,
-  );
+  const again = (record: StoredRecord) => (record.kind === 'session-created' ? 'opens it again' : null);
+  return first(records.slice(1), again);
 }
 
-export function turnsBounded({ records }: LedgerOf): Answer {
+function turnsBounded({ records }: LedgerOf): Answer {
   const state = new Map<string, 'open' | 'closed'>();
   return first(records, ({ turnId, kind, class: recordClass }) => {
     if (turnId === null) return kind === 'turn-accepted' ? 'accepts no turn' : null;
@@ -119,7 +118,7 @@ export function turnsBounded({ records }: LedgerOf): Answer {
   });
 }
 
-export function oneRunningTurn({ records }: LedgerOf): Answer {
+function oneRunningTurn({ records }: LedgerOf): Answer {
   const running = new Map<string, string>();
   return first(records, ({ headId, turnId, kind }) => {
     const current = running.get(headId);
@@ -130,7 +129,7 @@ export function oneRunningTurn({ records }: LedgerOf): Answer {
   });
 }
 
-export function namesOnce({ records }: LedgerOf): Answer {
+function namesOnce({ records }: LedgerOf): Answer {
   const given = new Set<string>();
   return first(records, ({ headId, kind, body }) => {
     if (body === null || (kind !== 'turn-accepted' && kind !== 'tool-result')) return null;
@@ -142,7 +141,7 @@ export function namesOnce({ records }: LedgerOf): Answer {
   });
 }
 
-/** 9 */
+/** Law 9. */
 export function stepsAnswered(turn: TurnView): Answer {
   let before = 0;
   for (const { step, content, results } of turn.steps) {
@@ -159,7 +158,7 @@ export function stepsAnswered(turn: TurnView): Answer {
   return null;
 }
 
-/** 10 */
+/** Law 10. */
 export function nudgesOnlyEmpty(turn: TurnView): Answer {
   const wrong = turn.steps.find(
     ({ nudge, content }) =>
@@ -168,11 +167,12 @@ export function nudgesOnlyEmpty(turn: TurnView): Answer {
   return wrong === undefined ? null : `step ${wrong.step} was sent back though it held an answer or a call`;
 }
 
-/** 11 */
+/** Law 11. */
 export function callsAnswered({ messages }: RequestOf): Answer {
   for (const [index, message] of [...messages, { role: 'user', content: [] } as const].entries()) {
-    const previous = messages[index - 1]?.content ?? [];
-    const asked = previous.flatMap((block) => (block.type === 'tool_call' ? [block.id] : []));
+    const asked = (messages[index - 1]?.content ?? []).flatMap((block) =>
+      block.type === 'tool_call' ? [block.id] : [],
+    );
     const answered = message.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : []));
     if (asked.join('\n') !== answered.join('\n'))
       return `message ${index} answers [${answered.join(', ')}] where [${asked.join(', ')}] was called`;
@@ -180,7 +180,7 @@ export function callsAnswered({ messages }: RequestOf): Answer {
   return null;
 }
 
-/** 12 */
+/** Law 12. */
 export function onlyGrows(before: RequestOf, after: RequestOf): Answer {
   if (before.system !== after.system) return 'the system text changed';
   if (canonicalJson(before.tools) !== canonicalJson(after.tools)) return 'the tools changed';

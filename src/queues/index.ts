@@ -15,7 +15,7 @@ export {
   type WorkOptions,
 } from './contract.ts';
 export { isPool, POOL_QUEUE_NAMES } from './pools.ts';
-export { createPostgresQueueBackend, type PostgresBackendOptions } from './postgres.ts';
+export { createPostgresQueueBackend } from './postgres.ts';
 export { prepareSchema as prepareQueueSchema } from './postgres-connection.ts';
-export { createRedisBackend, type RedisBackendOptions } from './redis.ts';
+export { createRedisBackend } from './redis.ts';
 export type { BullBackend } from './transport.ts';

@@ -2,12 +2,12 @@
  * One connection pool and one LISTEN client for every BullMQ queue and worker of a process.
  *
  * BullMQ would open a pool and a LISTEN client per queue object: 100 connections are soon used up, and
- * every add would wake a backend per listener. It also reads its schema's name only when it builds the
- * pool itself, so the schema is chosen here, by the pool's search path, and prepared here.
+ * every add would wake a backend per listener.
  *
  * States of the schema: unknown → ready, and back to unknown when it was dropped under us (the queue is
  * disposable: the next call builds it again).
  */
+import { EventEmitter } from 'node:events';
 import {
   assertSchemaCompatibility,
   LATEST_SCHEMA_VERSION,
@@ -16,10 +16,10 @@ import {
   runMigrations,
   SchemaMigrationRequiredError,
 } from 'bullmq';
-import pg from 'pg';
 import { describe } from './reporter.ts';
 
-type PoolOfBullmq = ConstructorParameters<typeof PostgresConnection>[0];
+/** Any client of `pg`: one session, not a pool. */
+export type MigratingClient = Parameters<typeof runMigrations>[0];
 type ListenClient = Awaited<ReturnType<PostgresConnection['getListenClient']>>;
 
 /** Down is refused at once by the operating system; this bounds a host that does not answer. */
@@ -34,22 +34,8 @@ const PASSING_CODE =
 const PASSING_MESSAGE =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error/i;
 
-export function openPool(connectionString: string, schema: string, poolSize: number): pg.Pool {
-  // Losing the last moment of the queue in a database crash is allowed: the outbox still holds every row.
-  const settings = `set search_path to ${quoteSchemaName(schema)}; set synchronous_commit to off`;
-  return new pg.Pool({
-    connectionString,
-    max: poolSize,
-    application_name: 'turnwright-queue',
-    keepAlive: true,
-    connectionTimeoutMillis: CONNECT_MS,
-    // The pool waits for the promise before it hands the client out; its types do not say so.
-    onConnect: (client) => client.query(settings) as unknown as undefined,
-  });
-}
-
 /** Creates or upgrades BullMQ's tables where this user may, and leaves a current schema alone. */
-export async function prepareSchema(client: pg.ClientBase, schema: string): Promise<void> {
+export async function prepareSchema(client: MigratingClient, schema: string): Promise<void> {
   try {
     const version = await assertSchemaCompatibility(client, schema);
     if (version >= LATEST_SCHEMA_VERSION) return;
@@ -60,18 +46,29 @@ export async function prepareSchema(client: pg.ClientBase, schema: string): Prom
 }
 
 export class SharedConnection extends PostgresConnection {
-  readonly #pool: pg.Pool;
-  readonly #schemaName: string;
   readonly #ordered = new WeakSet<ListenClient>();
   #prepared: Promise<void> | undefined;
 
-  constructor(pool: pg.Pool, schema: string) {
-    // `pg` and BullMQ describe the same pool with different overloads.
-    super(pool as unknown as PoolOfBullmq);
-    this.#pool = pool;
-    this.#schemaName = schema;
+  constructor(connectionString: string, schema: string, poolSize: number) {
+    // Losing the last moment of the queue in a database crash is allowed: the outbox still holds every row.
+    const settings = `set search_path to ${quoteSchemaName(schema)}; set synchronous_commit to off`;
+    super({
+      connectionString,
+      schema,
+      // The LISTEN client stands beside the pool.
+      max: poolSize - 1,
+      application_name: 'turnwright-queue',
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_MS,
+      // Said again here: an address may carry startup options of its own, which replace BullMQ's.
+      onConnect: (client: MigratingClient) => client.query(settings),
+    });
     // One listener a worker; their number is bounded by the pools.
     this.setMaxListeners(0);
+  }
+
+  async ping(): Promise<void> {
+    await this.pool.query('select 1');
   }
 
   /** BullMQ remembers a failed start for ever; this one is tried again by the next call. */
@@ -103,9 +100,9 @@ export class SharedConnection extends PostgresConnection {
 
   async #prepare(): Promise<void> {
     try {
-      const client = await this.#pool.connect();
+      const client = await this.pool.connect();
       try {
-        await prepareSchema(client, this.#schemaName);
+        await prepareSchema(client, this.schema);
       } finally {
         client.release();
       }
@@ -136,7 +133,7 @@ function codeOf(error: unknown): string {
 
 /** The workers share the client and `pg` refuses a second query while one runs. */
 function oneAtATime(client: ListenClient): void {
-  if (client instanceof pg.Client) client.setMaxListeners(0);
+  if (client instanceof EventEmitter) client.setMaxListeners(0);
   const query = client.query.bind(client);
   let last: Promise<unknown> = Promise.resolve();
   client.query = <R>(text: string, params?: readonly unknown[]) => {

@@ -2,7 +2,7 @@
 import { PostgresQueueBackend } from 'bullmq';
 import { createBullBackend } from './bull.ts';
 import { paced } from './pacing.ts';
-import { asBullError, openPool, passes, SharedConnection } from './postgres-connection.ts';
+import { asBullError, passes, SharedConnection } from './postgres-connection.ts';
 import { RetentionSweep } from './postgres-retention.ts';
 import { createReporter, type Report } from './reporter.ts';
 import {
@@ -32,8 +32,7 @@ export function createPostgresQueueBackend(options: PostgresBackendOptions): Bul
     throw new RangeError(`poolSize is ${poolSize}; it must be 2 or more: one connection only listens`);
   }
   const { report, mute } = createReporter(options.onError, () => performance.now());
-  const pool = openPool(options.connectionString, options.schema, poolSize);
-  const connection = new SharedConnection(pool, options.schema);
+  const connection = new SharedConnection(options.connectionString, options.schema, poolSize);
   const consumers = new Set<PostgresQueueBackend>();
   const sweep = new RetentionSweep(consumers, report);
   connection.on('error', report);
@@ -57,9 +56,7 @@ export function createPostgresQueueBackend(options: PostgresBackendOptions): Bul
     producer: () => ({ connection: {}, factory: producing }),
     consumer: () => ({ connection: {}, factory: consuming }),
     reach: () => connection.waitUntilReady(),
-    ping: async () => {
-      await pool.query('select 1');
-    },
+    ping: () => connection.ping(),
     // A pool may hand out a connection that died while idle.
     retry: (error) => connection.forgetIfGone(error) || passes(error),
     retire: (worker) => forget(consumers, worker),
@@ -67,7 +64,6 @@ export function createPostgresQueueBackend(options: PostgresBackendOptions): Bul
       mute();
       await sweep.stop();
       await connection.close();
-      await pool.end();
     },
   };
   return createBullBackend(transport, report);

@@ -41,7 +41,7 @@ export function createReporter(onError: (error: Error) => void, nowMs: () => num
   };
 }
 
-export function asError(thrown: unknown): Error {
+function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 

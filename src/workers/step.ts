@@ -108,6 +108,7 @@ async function send(
     },
     outcome,
   );
+  if (outcome.ok) deps.profiles.observe(bound.leg, outcome.reply.usage, prepared.assembled.requestBytes);
   return outcome.ok
     ? answered(deps, sending, outcome.reply, written)
     : refused(sending, outcome.failure, written);
@@ -128,7 +129,7 @@ function answered(deps: WorkerDeps, sending: Sending, reply: ChatReply, written:
     kind: 'done',
     output: facts as unknown as Json,
     additions: (takeEvidence) => withRefusedCalls(before, content, turnId, step, takeEvidence),
-    onClose: dueProbe(bound.leg, input.profile, deps.newId),
+    onClose: facts.kind === 'answer' ? dueProbe(deps, bound.leg, input.profile) : [],
   };
 }
 
@@ -140,7 +141,9 @@ function withOwnIds(
 ): readonly AssistantBlock[] {
   let index = 0;
   return content.map((block) =>
-    block.type === 'tool_call' ? { ...block, id: `t${turn}s${step}c${index++}`, name: storableText(block.name) } : block,
+    block.type === 'tool_call'
+      ? { ...block, id: `t${turn}s${step}c${index++}`, name: storableText(block.name) }
+      : block,
   );
 }
 

@@ -16,7 +16,8 @@ import { ChainVerifier, type StoredRecord, type Verdict } from '../../src/ledger
 import { finalAnswer, foldTurn } from '../../src/ledger/view.ts';
 import type { MachineRegistry } from '../../src/machines/registry.ts';
 import type { Leg } from '../../src/providers/contract.ts';
-import { type JobRef, POOLS, type Pool, prepareQueueSchema } from '../../src/queues/index.ts';
+import { type JobRef, POOLS, type Pool } from '../../src/queues/contract.ts';
+import { prepareQueueSchema } from '../../src/queues/index.ts';
 import { type AcceptRequest, acceptTurn } from '../../src/runtime/accept.ts';
 import { Engine } from '../../src/runtime/engine.ts';
 import { createSession } from '../../src/runtime/sessions.ts';

@@ -83,13 +83,17 @@ export function applyRejection(profile: CapacityProfile, rejection: Rejection): 
   };
 }
 
-/** The newer of what the session's ledger recorded and what the deployment knows, else metadata alone. */
-export function bindProfile(
-  recorded: CapacityProfile | null,
-  shared: CapacityProfile | null,
-  fallback: MetadataFacts,
+const EWMA_WEIGHT = 0.3;
+
+/** Every prompt token billed, cache tiers included, over every byte sent. The first sample replaces the guess. */
+export function observeRatio(
+  profile: CapacityProfile,
+  promptTokens: number,
+  requestBytes: number,
 ): CapacityProfile {
-  const known = [recorded, shared].filter((profile) => profile !== null);
-  const newest = known.sort((a, b) => b.provenance.probedAtMs - a.provenance.probedAtMs)[0];
-  return newest ?? metadataProfile(fallback);
+  if (promptTokens <= 0 || requestBytes <= 0) return profile;
+  const { value, samples } = profile.tokensPerByte;
+  const seen = promptTokens / requestBytes;
+  const mean = samples === 0 ? seen : value + EWMA_WEIGHT * (seen - value);
+  return { ...profile, tokensPerByte: { value: mean, samples: samples + 1 } };
 }

@@ -42,7 +42,14 @@ const FIND = `
   WHERE t.tenant_id = $1 AND t.turn_id = $2`;
 
 /** What an answer and a bill are made of. */
-const SHOWN_KINDS = ['turn-accepted', 'assistant-message', 'tool-result', 'nudge', 'turn-closed', 'work-receipt'];
+const SHOWN_KINDS = [
+  'turn-accepted',
+  'assistant-message',
+  'tool-result',
+  'nudge',
+  'turn-closed',
+  'work-receipt',
+];
 
 export async function findTurn(pool: pg.Pool, tenant: string, turn: string): Promise<TurnRow | null> {
   return withTenant(pool, tenant, (client) => rowOf(client, tenant, turn));

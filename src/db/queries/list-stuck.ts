@@ -43,6 +43,9 @@ export interface StuckLimits {
 const OF_ACTOR = (alias: string) =>
   `${alias}.tenant_id = c.tenant_id AND ${alias}.session_id = c.session_id AND ${alias}.actor_id = c.actor_id`;
 
+/** A pool with live workers may be full for a while: its rows are stuck only after so many times as long. */
+const BUSY_FACTOR = 10;
+
 /** A deadline alone moves nothing: it only ends the turn. */
 const STUCK = `
   WITH open_turn AS (
@@ -62,6 +65,9 @@ const STUCK = `
     UNION ALL
     SELECT c.*, 'unclaimed', o.child_id, o.pool, o.due_at FROM open_turn c JOIN turnwright.outbox o ON ${OF_ACTOR('o')}
     WHERE c.actor_status = 'active' AND o.child_id <> 'drain' AND o.due_at < clock_timestamp() - make_interval(secs => $3 / 1000.0)
+      AND (o.admitted_at < clock_timestamp() - make_interval(secs => ${BUSY_FACTOR} * $3 / 1000.0) OR NOT EXISTS (
+        SELECT FROM turnwright.workers w WHERE (w.pools ->> o.pool)::integer > 0
+          AND w.beat_at > clock_timestamp() - make_interval(secs => $2 / 1000.0)))
     UNION ALL
     SELECT c.*, 'event_pending', e.event_id, 'turn', e.received_at FROM open_turn c JOIN turnwright.actor_events e ON ${OF_ACTOR('e')}
     WHERE c.actor_status = 'active' AND e.revision IS NULL AND e.received_at < clock_timestamp() - make_interval(secs => $3 / 1000.0)

@@ -120,7 +120,7 @@ describe.skipIf(!available)('Redis', () => {
         prefix: `{${prefix}}`,
         lockDuration: 50,
       });
-      expect((await dying.getNextJob('token'))?.id).toBe(stranded);
+      expect((await dying.getNextJob('token')).id).toBe(stranded);
       await dying.close(true);
       expect(await backend.presence('step', stranded)).toBe('active');
       const handled = await watchAll(backend);

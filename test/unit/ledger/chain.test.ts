@@ -46,10 +46,16 @@ describe('the envelope digest', () => {
   });
 
   it('covers version, session, number, kind, turn, head, body and predecessor, each with its length in bytes', () => {
-    const text = '1:12:sé2:124:kind1:t4:head4:body4:prev';
-    const envelope = { session: 'sé', seq: 12, kind: 'kind', turnId: 't', headId: 'head', bodyDigest: 'body' };
-    expect(Buffer.byteLength('sé')).toBe(3);
-    expect(envelopeDigest({ ...envelope, prevDigest: 'prev' })).toBe(blake3Hex(text.replace('2:sé', '3:sé')));
+    const text = '1:13:sé2:124:kind1:t4:head4:body4:prev';
+    const envelope = {
+      session: 'sé',
+      seq: 12,
+      kind: 'kind',
+      turnId: 't',
+      headId: 'head',
+      bodyDigest: 'body',
+    };
+    expect(envelopeDigest({ ...envelope, prevDigest: 'prev' })).toBe(blake3Hex(text));
   });
 
   it('is blake3: the published digest of the empty input', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byteLength, canonicalJson, storableText } from '../../../src/ledger/json.ts';
@@ -33,10 +34,7 @@ describe('canonical JSON', () => {
   it('gives different data different text', () => {
     fc.assert(
       fc.property(value, value, (left, right) => {
-        const equal = JSON.stringify(shuffled(left, 0)) === JSON.stringify(shuffled(right, 0));
-        fc.pre(!equal);
-        const texts = [canonicalJson(left), canonicalJson(right)];
-        if (texts[0] === texts[1]) expect(left).toEqual(right);
+        expect(canonicalJson(left) === canonicalJson(right)).toBe(isDeepStrictEqual(left, right));
       }),
     );
   });
@@ -51,9 +49,9 @@ describe('canonical JSON', () => {
   });
 
   it('writes keys in code-unit order and no white space', () => {
-    expect(canonicalJson({ b: 1, a: [true, null, { z: 'é', 'a b': '' }], B: -0.5, é: 2, '\u{1F600}': 3 })).toBe(
-      '{"B":-0.5,"a":[true,null,{"a b":"","z":"é"}],"b":1,"é":2,"\u{1F600}":3}',
-    );
+    expect(
+      canonicalJson({ b: 1, a: [true, null, { z: 'é', 'a b': '' }], B: -0.5, é: 2, '\u{1F600}': 3 }),
+    ).toBe('{"B":-0.5,"a":[true,null,{"a b":"","z":"é"}],"b":1,"é":2,"\u{1F600}":3}');
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 2 }), (keys) => {
         const named = keys.map((key) => `k${key}`);

@@ -1,6 +1,11 @@
 /** Ledgers for tests: sessions as the runtime writes them, from a few small choices. */
 import fc from 'fast-check';
-import { type ChainedRecord, chainRecords, GENESIS_DIGEST, type PlacedDraft } from '../../../src/ledger/chain.ts';
+import {
+  type ChainedRecord,
+  chainRecords,
+  GENESIS_DIGEST,
+  type PlacedDraft,
+} from '../../../src/ledger/chain.ts';
 import type { RecordDraft } from '../../../src/ledger/kinds.ts';
 import type { RecordView } from '../../../src/ledger/view.ts';
 

@@ -114,7 +114,10 @@ describe('verification of a chain', () => {
     const digest = envelopeDigest({ ...victim, session: SESSION, bodyDigest });
     records[3] = { ...victim, body, bodyDigest, digest, bytes: Buffer.byteLength(body) };
     const verdict = verify(records, endOf(sessionOf([sample])));
-    expect(verdict).toMatchObject({ ok: false, fault: { seq: 5, problem: expect.stringContaining('follow') } });
+    expect(verdict).toMatchObject({
+      ok: false,
+      fault: { seq: 5, problem: expect.stringContaining('follow') },
+    });
   });
 
   it('LED-02 finds a chain that was rewritten whole, by the digest the session ended with', () => {

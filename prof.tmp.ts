@@ -1,0 +1,21 @@
+import { openBenchStack } from './bench/stack.ts';
+import { median } from './bench/statistics.ts';
+const stack = await openBenchStack('redis', 128000);
+await (async()=>{ const pgm = (await import('pg')).default; const c = new pgm.Client({connectionString: stack.services.databaseUrl}); await c.connect(); if (process.env.SC) await c.query('alter system set synchronous_commit=off'); if (process.env.TF) { await c.query("alter system set track_functions='all'"); } await c.query('select pg_reload_conf()'); await c.end(); })();
+const stats = new Map<string, number[]>();
+const rec = (k: string, ms: number) => { const a = stats.get(k) ?? []; a.push(ms); stats.set(k, a); };
+const wrap = (o: any, m: string, k = m) => { const f = o[m].bind(o); o[m] = async (...a: any[]) => { const t = performance.now(); try { return await f(...a); } finally { rec(k, performance.now() - t); } }; };
+let s = await stack.session();
+for (let i = 0; i < 40; i++) await stack.turn(s);
+for (const m of ['claim', 'apply', 'loadSession', 'load', 'history', 'closedTurns', 'turnRecords']) wrap(stack.services.store, m);
+wrap(stack.services.queue, 'admit');
+const adm = new Map<string, number>();
+const qa = stack.services.queue.admit; stack.services.queue.admit = async (p: any, rows: any) => { for (const r of rows) adm.set(r.ref.actor + r.ref.child, performance.now()); return qa(p, rows); };
+const cl = stack.services.store.claim; stack.services.store.claim = async (r: any, w: any) => { const t = adm.get(r.actor + r.child); if (t) rec('trip', performance.now() - t); return cl(r, w); };
+s = await stack.session();
+const ts: number[] = [];
+for (let i = 0; i < 150; i++) ts.push(await stack.turn(s));
+console.log('turn', median(ts).toFixed(2));
+for (const [k, v] of stats) console.log(k.padEnd(12), 'n/turn', (v.length / 150).toFixed(2), 'median', median(v).toFixed(3));
+{ const r = await stack.services.pool.query('select funcname, calls, total_time/calls as avg, self_time/calls as self from pg_stat_user_functions order by total_time desc'); for (const x of r.rows) console.log(x.funcname, x.calls, x.avg.toFixed(3), x.self.toFixed(3)); }
+await stack.close();

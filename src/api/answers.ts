@@ -1,0 +1,95 @@
+/** Rows as the answers show them. */
+import type { z } from 'zod';
+import type { TurnRow, TurnWithRecords } from '../db/queries/find-turn.ts';
+import type { SessionRow } from '../db/queries/read-sessions.ts';
+import { type BodyOf, parseBody } from '../ledger/kinds.ts';
+import { finalAnswer, foldTurn } from '../ledger/view.ts';
+import type * as schemas from './schemas.ts';
+
+type SessionAnswer = z.infer<typeof schemas.session>;
+type TurnAnswer = z.infer<typeof schemas.turn>;
+type UsageAnswer = z.infer<typeof schemas.usage>;
+
+/** The system text is left out: it is prompt text. */
+export function sessionAnswer(row: SessionRow): SessionAnswer {
+  const config = parseBody('session-created', JSON.parse(row.config));
+  return {
+    id: row.session,
+    status: row.status,
+    leg: config.leg,
+    ladder: config.ladder ?? null,
+    policy: config.policy,
+    tools: config.tools,
+    locale: config.locale ?? null,
+    timezone: config.timezone ?? null,
+    metadata: config.metadata,
+    head: row.head,
+    turns: row.turns,
+    open_turn: row.openTurn,
+    created_at: row.createdAt.toISOString(),
+  };
+}
+
+export function turnAnswer({ row, records }: TurnWithRecords): TurnAnswer {
+  const parsed = records.flatMap((record) => {
+    const body: unknown = (record.body as string | null) === null ? null : JSON.parse(record.body);
+    return body === null ? [] : [{ ...record, body }];
+  });
+  const accepted = parsed.find((record) => record.kind === 'turn-accepted')?.body as
+    | BodyOf<'turn-accepted'>
+    | undefined;
+  // Without its directive, which may have been erased, a turn does not fold; its state is still known.
+  const answer = accepted === undefined ? null : finalAnswer(foldTurn(parsed));
+  return {
+    id: row.turn,
+    session: row.session,
+    head: row.head,
+    number: row.number,
+    state: stateOf(row),
+    phase: phaseOf(row),
+    outcome: row.outcome,
+    reason: row.reason,
+    steps: row.steps,
+    answer: answer === '' ? null : answer,
+    priority: row.priority,
+    parked_reason: row.actor.parkedReason,
+    usage: usageOf(
+      parsed
+        .filter((record) => record.kind === 'work-receipt')
+        .map((record) => record.body as BodyOf<'work-receipt'>),
+    ),
+    metadata: accepted?.metadata ?? {},
+    accepted_at: row.acceptedAt.toISOString(),
+    started_at: row.startedAt?.toISOString() ?? null,
+    closed_at: row.closedAt?.toISOString() ?? null,
+  };
+}
+
+export function phaseOf(row: TurnRow): string {
+  const { value } = JSON.parse(row.actor.snapshot) as { readonly value: unknown };
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function stateOf(row: TurnRow): TurnAnswer['state'] {
+  if (row.status === 'closed') return 'closed';
+  if (row.actor.status === 'parked') return 'parked';
+  return row.status === 'running' && phaseOf(row) === 'waiting' ? 'waiting' : row.status;
+}
+
+function usageOf(receipts: readonly BodyOf<'work-receipt'>[]): UsageAnswer {
+  const total = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+  for (const { usage } of receipts) {
+    total.input += usage?.inputTokens ?? 0;
+    total.cacheRead += usage?.cacheReadTokens ?? 0;
+    total.cacheWrite += usage?.cacheWriteTokens ?? 0;
+    total.output += usage?.outputTokens ?? 0;
+  }
+  return {
+    calls: receipts.length,
+    prompt_tokens: total.input + total.cacheRead + total.cacheWrite,
+    input_tokens: total.input,
+    cache_read_tokens: total.cacheRead,
+    cache_write_tokens: total.cacheWrite,
+    output_tokens: total.output,
+  };
+}

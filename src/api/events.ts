@@ -1,0 +1,215 @@
+/**
+ * Every event of a turn's stream: what it means, what it carries, and the kind of record it is read from.
+ * Events of records are durable and numbered by them; live ones are lost when nobody follows.
+ */
+import type { Json, JsonObject } from '../ledger/json.ts';
+import { type BodyOf, isKnownKind, type RecordKind } from '../ledger/kinds.ts';
+import { toolCalls, visibleText } from '../ledger/view.ts';
+
+interface EventEntry {
+  readonly meaning: string;
+  /** Members of `data`, in words. */
+  readonly data: string;
+  /** Durable: the record it comes from. Live: a frame of the bus. State: where the turn stands when it is read. */
+  readonly source: RecordKind | 'live' | 'state';
+}
+
+export const TURN_EVENTS = {
+  'turn.accepted': {
+    meaning: 'The directive is stored; the turn will end, whatever happens to any process.',
+    data: 'turn, number, mode',
+    source: 'turn-accepted',
+  },
+  'turn.reading': {
+    meaning: 'The directive was read: by its words at once, by a classifier where they leave it unclear.',
+    data: 'source, act, domains, confidence',
+    source: 'reading',
+  },
+  'turn.plan': {
+    meaning: 'The history the turn carries was chosen.',
+    data: 'policy, runs, budget_tokens, spent_tokens, left_out',
+    source: 'context-plan',
+  },
+  'turn.recovering': {
+    meaning: 'The provider refused the prompt as too long; the turn is planned again, smaller.',
+    data: 'leg, reason, rejected_tokens, limit_tokens?',
+    source: 'capacity-feedback',
+  },
+  'step.started': {
+    meaning: 'A model call began.',
+    data: 'step, attempt, leg',
+    source: 'live',
+  },
+  'step.delta': {
+    meaning: 'A piece of the reply, as it is written. Pieces may be missing; step.completed holds the whole.',
+    data: 'step, attempt, text',
+    source: 'live',
+  },
+  'step.discarded': {
+    meaning: 'The reply will not stand: drop what was shown of it.',
+    data: 'step, attempt, reason',
+    source: 'live',
+  },
+  'step.retrying': {
+    meaning: 'A call failed and is tried again after a delay.',
+    data: 'child, attempt, code, delay_ms',
+    source: 'call-retrying',
+  },
+  'step.completed': {
+    meaning: 'A model call ended with a reply.',
+    data: 'step, finish, text, tool_calls [{index, id, name}]',
+    source: 'assistant-message',
+  },
+  'check.fired': {
+    meaning: 'A check of the reply had a finding.',
+    data: 'step, check, verdict',
+    source: 'check-fired',
+  },
+  'context.compacted': {
+    meaning: 'Older turns are carried as a packet from now on.',
+    data: 'from, to, quality',
+    source: 'packet',
+  },
+  'tool.started': { meaning: 'A tool call began.', data: 'step, index, name', source: 'live' },
+  'tool.completed': {
+    meaning: 'A tool call has its result.',
+    data: 'step, index, name, status, evidence, windowed',
+    source: 'tool-result',
+  },
+  'turn.waiting': {
+    meaning: 'A person must allow a call: approve or deny it by a signal.',
+    data: 'for',
+    source: 'state',
+  },
+  'turn.parked': {
+    meaning: 'No process of this version can move the turn; retry it when one can.',
+    data: 'reason',
+    source: 'actor-parked',
+  },
+  'turn.completed': {
+    meaning: 'The turn ended with an answer.',
+    data: 'outcome, reason, steps',
+    source: 'turn-closed',
+  },
+  'turn.degraded': {
+    meaning: 'The turn ended by a budget or a repair that ran out; what was found stands.',
+    data: 'outcome, reason, steps',
+    source: 'turn-closed',
+  },
+  'turn.failed': {
+    meaning: 'The turn ended without an answer.',
+    data: 'outcome, reason, steps',
+    source: 'turn-closed',
+  },
+  'turn.cancelled': {
+    meaning: 'The turn was stopped from outside; its records are kept.',
+    data: 'outcome, reason, steps',
+    source: 'turn-closed',
+  },
+} as const satisfies Record<string, EventEntry>;
+
+export type TurnEventType = keyof typeof TURN_EVENTS;
+
+export interface TurnEvent {
+  readonly id: string;
+  readonly type: TurnEventType;
+  readonly data: Json;
+}
+
+/** The kinds of records that are events. */
+export const EVENT_KINDS: readonly RecordKind[] = [
+  ...new Set(Object.values(TURN_EVENTS).map((entry) => entry.source)),
+].filter(isKnownKind);
+
+/** The event a record is; null for one that tells a follower nothing. */
+export function eventOf(record: {
+  readonly seq: number;
+  readonly kind: string;
+  readonly turnId: string | null;
+  readonly body: unknown;
+}): TurnEvent | null {
+  if (!isKnownKind(record.kind)) return null;
+  const read = READERS[record.kind];
+  if (read === undefined) return null;
+  return { id: String(record.seq), ...read(record.body, record.turnId) };
+}
+
+type Reading = Pick<TurnEvent, 'type' | 'data'>;
+type Reader = (body: unknown, turn: string | null) => Reading;
+
+function reader<K extends RecordKind>(
+  _kind: K,
+  read: (body: BodyOf<K>, turn: string | null) => Reading,
+): Reader {
+  return (body, turn) => read(body as BodyOf<K>, turn);
+}
+
+const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
+  'turn-accepted': reader('turn-accepted', ({ number, mode }, turn) => ({
+    type: 'turn.accepted',
+    data: { turn, number, mode },
+  })),
+  reading: reader('reading', ({ source, act, domains, confidence }) => ({
+    type: 'turn.reading',
+    data: { source, act, domains, confidence },
+  })),
+  'context-plan': reader('context-plan', ({ policy, runs, budgetTokens, spentTokens, leftOut }) => ({
+    type: 'turn.plan',
+    data: {
+      policy,
+      runs,
+      budget_tokens: budgetTokens,
+      spent_tokens: spentTokens,
+      left_out: leftOut,
+    },
+  })),
+  'capacity-feedback': reader('capacity-feedback', ({ leg, reason, rejectedTokens, limitTokens }) => ({
+    type: 'turn.recovering',
+    data: {
+      leg,
+      reason,
+      rejected_tokens: rejectedTokens,
+      ...(limitTokens === undefined ? {} : { limit_tokens: limitTokens }),
+    },
+  })),
+  'call-retrying': reader('call-retrying', ({ child, attempt, code, delayMs }) => ({
+    type: 'step.retrying',
+    data: { child, attempt, code, delay_ms: delayMs },
+  })),
+  'assistant-message': reader('assistant-message', ({ step, finish, content }) => ({
+    type: 'step.completed',
+    data: {
+      step,
+      finish,
+      text: visibleText(content),
+      tool_calls: toolCalls(content).map(({ id, name }, index) => ({ index, id, name })),
+    },
+  })),
+  'check-fired': reader('check-fired', ({ step, check, verdict }) => ({
+    type: 'check.fired',
+    data: { step, check, verdict },
+  })),
+  packet: reader('packet', ({ from, to, quality }) => ({
+    type: 'context.compacted',
+    data: { from, to, quality },
+  })),
+  'tool-result': reader('tool-result', ({ step, index, name, status, evidence, windowed }) => ({
+    type: 'tool.completed',
+    data: { step, index, name, status, evidence, windowed },
+  })),
+  'actor-parked': reader('actor-parked', ({ reason }) => ({ type: 'turn.parked', data: { reason } })),
+  'turn-closed': reader('turn-closed', ({ outcome, reason, steps }) => ({
+    type: `turn.${outcome}`,
+    data: { outcome, reason, steps },
+  })),
+};
+
+export function isClosing(type: TurnEventType): boolean {
+  return TURN_EVENTS[type].source === 'turn-closed';
+}
+
+/** One event as server-sent text. An event without an id leaves the client's place where it was. */
+export function renderEvent(event: Omit<TurnEvent, 'id'> & { readonly id: string | null }): string {
+  const id = event.id === null ? '' : `id: ${event.id}\n`;
+  return `${id}event: ${event.type}\ndata: ${JSON.stringify(event.data satisfies Json | JsonObject)}\n\n`;
+}

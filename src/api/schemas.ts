@@ -1,0 +1,212 @@
+/** The bodies of requests and answers. Request members are camelCase; answers are snake_case, units in names. */
+import { z } from 'zod';
+import { inputBlock, json } from '../ledger/blocks.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../ledger/errors.ts';
+import { OUTCOMES } from '../ledger/kinds.ts';
+import { PROVIDER_KINDS } from '../providers/contract.ts';
+
+const MAX_NAME_CHARS = 100;
+const MAX_TOOLS = 1_000;
+const MAX_METADATA_KEYS = 64;
+const MAX_INPUT_BLOCKS = 100;
+const MAX_PRIORITY = 1_000;
+const MAX_TIMER_MS = 2_147_483_647;
+const MAX_PAGE = 100;
+const DEFAULT_PAGE = 20;
+
+const name = z.string().min(1).max(MAX_NAME_CHARS);
+const metadata = z
+  .record(z.string().max(MAX_NAME_CHARS), json)
+  .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `at most ${MAX_METADATA_KEYS} members`);
+const count = z.int().nonnegative();
+const time = z.iso.datetime();
+
+/** The options of `plan` the contract names; each is kept with the session. */
+const planOptions = z.strictObject({
+  keepTurns: count.optional(),
+  hysteresisRatio: z.number().min(0).max(1).optional(),
+  safetyMarginRatio: z.number().min(0).max(1).optional(),
+  summaryThreshold: z.number().nonnegative().optional(),
+  contextWindow: z.int().positive().optional(),
+  maxTokens: z.int().positive().optional(),
+  reserveTokens: count.optional(),
+  reserve: json.optional(),
+  surface: json.optional(),
+  promotedShare: z.number().min(0).max(1).optional(),
+  eligibility: json.optional(),
+});
+
+export const newSession = z.strictObject({
+  leg: name.optional().describe('A configured leg. The default leg when neither leg nor ladder is given.'),
+  ladder: z
+    .union([name, z.array(name).min(1)])
+    .optional()
+    .describe('The name of a configured ladder, or leg names, first choice first.'),
+  policy: z
+    .union([z.literal('plan'), z.strictObject({ name: z.literal('plan'), options: planOptions.optional() })])
+    .optional(),
+  tools: z.array(name).max(MAX_TOOLS).optional().describe('Tools the session may use; all when left out.'),
+  system: z.string().optional(),
+  locale: z.string().refine(isLocale, 'a BCP 47 language tag such as en-GB').optional(),
+  timezone: z.string().refine(isTimezone, 'an IANA time zone such as Europe/Paris').optional(),
+  metadata: metadata.optional(),
+});
+export type NewSession = z.infer<typeof newSession>;
+
+export const newTurn = z.strictObject({
+  input: z
+    .union([z.string(), z.array(inputBlock).min(1).max(MAX_INPUT_BLOCKS)])
+    .refine(saysSomething, 'a text that is not blank, or an image'),
+  mode: z
+    .enum(['enqueue', 'reject'])
+    .optional()
+    .describe('What happens while another turn runs. This version takes the modes enqueue and reject.'),
+  priority: z.int().min(0).max(MAX_PRIORITY).optional().describe('0, the default, is the most urgent.'),
+  budget: z
+    .strictObject({
+      steps: z.int().min(1).optional(),
+      timeMs: z.int().min(1).max(MAX_TIMER_MS).optional(),
+    })
+    .optional()
+    .describe('At most what the deployment allows, which is also the default.'),
+  metadata: metadata.optional(),
+});
+export type NewTurn = z.infer<typeof newTurn>;
+
+export const signal = z.strictObject({
+  type: z.enum(['approve', 'deny']).describe('This version takes approve and deny.'),
+});
+export type Signal = z.infer<typeof signal>;
+
+export const page = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
+  cursor: z.uuid().optional().describe('next_cursor of the page before.'),
+});
+export type Page = z.infer<typeof page>;
+
+export const noQuery = z.strictObject({});
+
+export const session = z.strictObject({
+  id: z.uuid(),
+  status: z.enum(['open', 'archived']),
+  leg: z.string(),
+  ladder: z.array(z.string()).nullable(),
+  policy: z.strictObject({ name: z.string(), options: z.record(z.string(), json) }),
+  tools: z.array(z.string()).nullable(),
+  locale: z.string().nullable(),
+  timezone: z.string().nullable(),
+  metadata: z.record(z.string(), json),
+  head: z.uuid(),
+  turns: count,
+  open_turn: z.uuid().nullable(),
+  created_at: time,
+});
+
+export const usage = z.strictObject({
+  calls: count.describe('Model calls that ended, answered or not.'),
+  prompt_tokens: z.number().describe('input + cache_read + cache_write.'),
+  input_tokens: z.number(),
+  cache_read_tokens: z.number(),
+  cache_write_tokens: z.number(),
+  output_tokens: z.number(),
+});
+
+export const TURN_STATES = ['accepted', 'running', 'waiting', 'parked', 'closed'] as const;
+
+export const turn = z.strictObject({
+  id: z.uuid(),
+  session: z.uuid(),
+  head: z.uuid(),
+  number: count,
+  state: z.enum(TURN_STATES),
+  phase: z.string().describe('The state of its machine, such as stepping or tooling.'),
+  outcome: z.enum(OUTCOMES).nullable(),
+  reason: z.string().nullable(),
+  steps: count,
+  answer: z.string().nullable(),
+  priority: z.int(),
+  parked_reason: z.string().nullable(),
+  usage,
+  metadata: z.record(z.string(), json),
+  accepted_at: time,
+  started_at: time.nullable(),
+  closed_at: time.nullable(),
+});
+
+export const replayed = z.strictObject({
+  turn: z.uuid(),
+  machine: z.string(),
+  version: count,
+  matches: z.boolean(),
+  steps: z.array(
+    z.strictObject({
+      id: z.string(),
+      type: z.string(),
+      state: z.string(),
+      matches: z.boolean(),
+      snapshot: json,
+    }),
+  ),
+});
+
+export const verdict = z.strictObject({
+  session: z.uuid(),
+  ok: z.boolean(),
+  records: count,
+  last_digest: z.string().nullable(),
+  fault: z.strictObject({ seq: count, kind: z.string(), problem: z.string() }).nullable(),
+});
+
+export const stuckTurn = z.strictObject({
+  id: z.uuid(),
+  session: z.uuid(),
+  number: count,
+  cause: z.string(),
+  reason: z.string(),
+  action: z.string(),
+  stuck_seconds: z.number(),
+});
+
+export const leg = z.strictObject({
+  name: z.string(),
+  provider: z.enum(PROVIDER_KINDS),
+  model: z.string(),
+  window_tokens: z.int().nullable(),
+  max_output_tokens: z.int().nullable(),
+  default: z.boolean(),
+});
+
+export const readiness = z.strictObject({
+  status: z.literal('ready'),
+  database: z.literal('ok'),
+  queue: z.literal('ok'),
+});
+
+export const failure = z.strictObject({
+  error: z.strictObject({
+    code: z.enum(Object.keys(ERROR_CATALOGUE) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+function isLocale(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+function isTimezone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+function saysSomething(input: string | readonly z.infer<typeof inputBlock>[]): boolean {
+  if (typeof input === 'string') return input.trim() !== '';
+  return input.some((block) => block.type === 'image' || block.text.trim() !== '');
+}

@@ -1,0 +1,78 @@
+/** A new session's settings from what a caller sent and the deployment has. Pure. */
+import type { Config } from '../app/config.ts';
+import { TurnwrightError } from '../ledger/errors.ts';
+import type { JsonObject } from '../ledger/json.ts';
+import type { SessionConfig } from '../runtime/sessions.ts';
+import type { NewSession } from './schemas.ts';
+
+export interface Deployment extends Pick<Config, 'legs' | 'ladders' | 'defaultLeg'> {
+  readonly tools: readonly string[];
+}
+
+/** @throws TurnwrightError `unknown_leg`, `unknown_tool` or `invalid_request`, naming what there is. */
+export function sessionConfig(sent: NewSession, deployment: Deployment): SessionConfig {
+  const { leg, ladder } = legsOf(sent, deployment);
+  const tools = toolsOf(sent.tools, deployment.tools);
+  const options = sent.policy === undefined || sent.policy === 'plan' ? {} : (sent.policy.options ?? {});
+  return {
+    leg,
+    ...(ladder === null ? {} : { ladder: [...ladder] }),
+    policy: { name: 'plan', options: options as JsonObject },
+    tools: tools === null ? null : [...tools],
+    system: sent.system ?? '',
+    ...(sent.locale === undefined ? {} : { locale: sent.locale }),
+    ...(sent.timezone === undefined ? {} : { timezone: sent.timezone }),
+    metadata: sent.metadata ?? {},
+  };
+}
+
+function legsOf(
+  { leg, ladder }: NewSession,
+  deployment: Deployment,
+): { readonly leg: string; readonly ladder: readonly string[] | null } {
+  if (leg !== undefined && ladder !== undefined)
+    throw new TurnwrightError('invalid_request', 'A session takes a leg or a ladder; found both. Send one.');
+  if (ladder !== undefined) {
+    const names = typeof ladder === 'string' ? ladderNamed(ladder, deployment) : ladder;
+    const first = names[0];
+    if (first === undefined)
+      throw new TurnwrightError('invalid_request', 'The ladder has no leg. Name at least one.');
+    for (const name of names) mustBeLeg(name, deployment);
+    return { leg: first, ladder: names };
+  }
+  const chosen = leg ?? deployment.defaultLeg ?? deployment.legs[0]?.name;
+  if (chosen === undefined)
+    throw new TurnwrightError('unknown_leg', 'No leg is configured. Add one to turnwright.config.ts.');
+  mustBeLeg(chosen, deployment);
+  return { leg: chosen, ladder: null };
+}
+
+function ladderNamed(name: string, { ladders }: Deployment): readonly string[] {
+  const found = Object.hasOwn(ladders, name) ? ladders[name] : undefined;
+  if (found !== undefined) return found;
+  throw new TurnwrightError(
+    'unknown_leg',
+    `There is no ladder ${JSON.stringify(name)}. ${listed('ladders', Object.keys(ladders))}`,
+  );
+}
+
+function mustBeLeg(name: string, { legs }: Deployment): void {
+  const names = legs.map((leg) => leg.name);
+  if (names.includes(name)) return;
+  throw new TurnwrightError(
+    'unknown_leg',
+    `There is no leg ${JSON.stringify(name)}. ${listed('legs', names)}`,
+  );
+}
+
+function toolsOf(sent: readonly string[] | undefined, known: readonly string[]): readonly string[] | null {
+  if (sent === undefined) return null;
+  const unknown = sent.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [...new Set(sent)];
+  const names = unknown.map((name) => JSON.stringify(name)).join(', ');
+  throw new TurnwrightError('unknown_tool', `There is no tool ${names}. ${listed('tools', known)}`);
+}
+
+function listed(what: string, names: readonly string[]): string {
+  return names.length === 0 ? `No ${what} are configured.` : `The ${what} are: ${names.join(', ')}.`;
+}

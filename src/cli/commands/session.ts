@@ -1,0 +1,72 @@
+/** One session, over HTTP. */
+import type { Session } from '../../client/index.ts';
+import type { Command } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { shown } from '../output.ts';
+import { connect } from '../server.ts';
+
+const ONE_SESSION = { arguments: 'SESSION', count: [1, 1] } as const;
+
+export const create: Command = {
+  name: 'session create',
+  summary: 'Create a session and print its id',
+  options: {
+    leg: { type: 'string', value: 'LEG', help: "model to bind; the server's default unless given" },
+    system: { type: 'string', value: 'TEXT', help: 'standing instructions' },
+    tools: { type: 'string', value: 'a,b', help: 'tools it may use; all unless given' },
+    locale: { type: 'string', value: 'TAG', help: 'such as en-GB' },
+    timezone: { type: 'string', value: 'ZONE', help: 'such as Europe/Paris' },
+  },
+  run: async ({ context, output, text }) => {
+    const tools = text('tools');
+    const named = Object.fromEntries(
+      ['leg', 'system', 'locale', 'timezone'].flatMap((name) => {
+        const value = text(name);
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
+    const wanted = { ...named, ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }) };
+    const session = await (await connect(context)).sessions.create(wanted, context.stopped);
+    output.result({ session }, () => session.id);
+    return EXIT.done;
+  },
+};
+
+export const show: Command = {
+  name: 'session show',
+  summary: 'Show a session',
+  ...ONE_SESSION,
+  run: async ({ context, output, positionals: [id = ''] }) => {
+    const session = await (await connect(context)).sessions.get(id, context.stopped);
+    output.result({ session }, () => sessionText(session));
+    return EXIT.done;
+  },
+};
+
+export const verify: Command = {
+  name: 'session verify',
+  summary: "Check every record of a session against its chain",
+  ...ONE_SESSION,
+  run: async ({ context, output, positionals: [id = ''] }) => {
+    const verdict = await (await connect(context)).sessions.verify(id, context.stopped);
+    const { ok, records, fault } = verdict;
+    output.result(verdict, () =>
+      ok
+        ? `All ${records} records stand as they were written.`
+        : `Record ${fault?.seq} (${fault?.kind}) is wrong: ${shown(fault?.problem ?? 'unknown')}. Nothing after it is trusted.`,
+    );
+    return ok ? EXIT.done : EXIT.failed;
+  },
+};
+
+function sessionText(session: Session): string {
+  return [
+    `session  ${session.id}`,
+    `status   ${session.status}`,
+    `leg      ${session.leg}`,
+    `policy   ${session.policy.name}`,
+    `tools    ${session.tools === null ? 'all' : session.tools.join(', ')}`,
+    `turns    ${session.turns}${session.open_turn === null ? '' : `, ${session.open_turn} is open`}`,
+    `created  ${session.created_at}`,
+  ].join('\n');
+}

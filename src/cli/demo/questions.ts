@@ -1,0 +1,128 @@
+/** Questions about a folder nobody has seen before, made from headings, names and words that stand in it. */
+import type { Folder, TextFile } from './folder.ts';
+
+export interface Questions {
+  /** Asked in this order. */
+  readonly first: readonly string[];
+  /** Asked one after another until older turns no longer fit the model's window. */
+  readonly more: readonly string[];
+  /** Asked last, about something from the beginning that has left the request by then. */
+  readonly last: string;
+}
+
+/** Read whole, a larger file would leave a small model's window no room. */
+const MAX_READ_CHARS = 7_000;
+const MIN_READ_CHARS = 200;
+/** A word in more places than this tells little and costs much. */
+const MAX_PLACES = 4;
+const MAX_BULK = 10;
+const MIN_NAME_CHARS = 7;
+/** As code and prose name things, without characters that an expression or a shell would read otherwise. */
+const NAME = /\b[A-Za-z][A-Za-z0-9_]{6,30}\b/g;
+const HEADING = /^(?:#{1,6}\s+|\[)?([\p{L}\p{N}][^\n"'`*<>|[\]]{3,48}?)\]?\s*:?$/u;
+const FILE_NAME = /^[\w.-]+\.[A-Za-z]\w{0,7}$/;
+
+/** null when the folder holds too little to ask about. */
+export function chooseQuestions(folder: Folder): Questions | null {
+  const topics = topicsOf(folder.files);
+  const [topic, second] = topics;
+  if (topic === undefined) return null;
+  const name = rareName(folder.files, topic);
+  const about = `What does ${topic.path} say about "${topic.phrase}"?`;
+  const first = [
+    listing(folder.files),
+    about,
+    ...(name === null || folder.isLarge ? [] : [`Find every line with "${name}".`]),
+    `Once more: what did ${topic.path} say about "${topic.phrase}"?`,
+    `Same for "${(second ?? topic).phrase}"?`,
+    `Use the save_note tool to keep this: "${topic.path} speaks of ${topic.phrase}".`,
+  ];
+  return { first, more: bulk(folder, topics.slice(1)), last: about };
+}
+
+interface Topic {
+  readonly path: string;
+  readonly phrase: string;
+}
+
+/** One phrase of each readable file: a heading where it has one, else a name that stands in it. */
+function topicsOf(files: readonly TextFile[]): readonly Topic[] {
+  const readable = files.filter(
+    ({ path, text }) =>
+      text.length >= MIN_READ_CHARS && text.length <= MAX_READ_CHARS && FILE_NAME.test(baseName(path)),
+  );
+  // Prose first, and near the top of the folder: what a person would open first.
+  const ranked = readable.toSorted((a, b) => rank(a) - rank(b) || b.text.length - a.text.length);
+  return ranked.flatMap((file) => {
+    const phrase = headingOf(file) ?? namesOf(file.text)[0];
+    return phrase === undefined ? [] : [{ path: file.path, phrase }];
+  });
+}
+
+function rank({ path }: TextFile): number {
+  const depth = path.split('/').length - 1;
+  return 2 * depth + (isProse(path) ? 0 : 1);
+}
+
+function headingOf({ path, text }: TextFile): string | undefined {
+  if (!isProse(path)) return undefined;
+  const headings = text
+    .split('\n')
+    .filter((line) => line.startsWith('#'))
+    .flatMap((line) => HEADING.exec(line.trim())?.[1]?.trim() ?? []);
+  // The first is the title, which says what every line of the file is about.
+  return headings[1] ?? headings[0];
+}
+
+/** A name that stands in few places, so that finding it tells something. */
+function rareName(files: readonly TextFile[], topic: Topic): string | null {
+  const counts = new Map<string, number>();
+  for (const { text } of files) {
+    for (const name of namesOf(text)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const rare = [...counts].filter(([name, count]) => count <= MAX_PLACES && !topic.phrase.includes(name));
+  const coded = rare.filter(([name]) => /[a-z][A-Z]|_/.test(name));
+  return (coded[0] ?? rare[0])?.[0] ?? null;
+}
+
+/** Enough to read that a small window overflows: other files whole, then words that stand on many lines. */
+function bulk({ files, isLarge }: Folder, topics: readonly Topic[]): readonly string[] {
+  const reads = topics.map(({ path, phrase }) => `What does ${path} say about "${phrase}"?`);
+  const words = isLarge ? [] : commonWords(files).map((word) => `Find every line with "${word}".`);
+  return [...reads.slice(0, MAX_BULK), ...words].slice(0, MAX_BULK + words.length);
+}
+
+function commonWords(files: readonly TextFile[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const name of files.flatMap(({ text }) => text.match(NAME) ?? [])) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts]
+    .toSorted((a, b) => b[1] - a[1])
+    .slice(0, MAX_BULK)
+    .map(([word]) => word);
+}
+
+function namesOf(text: string): readonly string[] {
+  return [...new Set(text.match(NAME) ?? [])].filter((name) => name.length >= MIN_NAME_CHARS);
+}
+
+/** The kind of file that there is most of. */
+function listing(files: readonly TextFile[]): string {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const extension = /\.[A-Za-z]\w{0,7}$/.exec(path)?.[0];
+    if (extension !== undefined && !path.includes('/'))
+      counts.set(extension, (counts.get(extension) ?? 0) + 1);
+  }
+  const [most] = [...counts].toSorted((a, b) => b[1] - a[1]);
+  return `List the files that fit *${most?.[0] ?? '.*'}`;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function isProse(path: string): boolean {
+  return /\.(?:md|markdown|txt|rst|adoc)$/i.test(path);
+}

@@ -1,0 +1,170 @@
+/** Writes a session through a store, hop by hop, the way the runtime does. */
+import { randomUUID } from 'node:crypto';
+import type { Claim, Commit, SessionHead, SessionRef, Store } from '../../src/db/contract.ts';
+import { blake3Hex, GENESIS_DIGEST } from '../../src/ledger/chain.ts';
+import type { RecordDraft } from '../../src/ledger/kinds.ts';
+import { CommitBuilder } from '../../src/runtime/commit-builder.ts';
+
+export const WORKER = '01890000-0000-7000-8000-00000000f001';
+
+export interface Turn {
+  readonly turn: string;
+  readonly number: number;
+}
+
+export function config() {
+  return {
+    leg: 'sim',
+    policy: { name: 'plan' as const, options: {} },
+    tools: null,
+    system: '',
+    metadata: {},
+  };
+}
+
+export class SessionUnderTest {
+  readonly store: Store;
+  readonly ref: SessionRef;
+  readonly head = randomUUID();
+
+  private constructor(store: Store, tenant: string) {
+    this.store = store;
+    this.ref = { tenant, session: randomUUID() };
+  }
+
+  static async open(store: Store, tenant: string): Promise<SessionUnderTest> {
+    const made = new SessionUnderTest(store, tenant);
+    const builder = new CommitBuilder(made.#fresh());
+    builder.create = { leg: 'sim', config: JSON.stringify(config()), head: made.head };
+    builder.append(made.head, { kind: 'session-created', turnId: null, body: config() });
+    builder.append(made.head, {
+      kind: 'head-created',
+      turnId: null,
+      body: { head: made.head, from: null, atSeq: 0 },
+    });
+    const result = await store.apply(builder.build());
+    if (result !== 'applied') throw new Error(`the session was not created: ${result}`);
+    return made;
+  }
+
+  #fresh(): SessionHead {
+    return {
+      ...this.ref,
+      status: 'open',
+      leg: 'sim',
+      liveHead: this.head,
+      nextSeq: 1,
+      lastDigest: GENESIS_DIGEST,
+      nextTurn: 1,
+      nextEvidence: 1,
+      watched: false,
+    };
+  }
+
+  async headNow(): Promise<SessionHead> {
+    const state = await this.store.loadSession(this.ref, null);
+    if (state === null) throw new Error('the session is not there');
+    return state.session;
+  }
+
+  /** A commit on the newest head, built but not applied. */
+  async build(fill: (builder: CommitBuilder) => void): Promise<Commit> {
+    const builder = new CommitBuilder(await this.headNow());
+    fill(builder);
+    return builder.build();
+  }
+
+  async commit(fill: (builder: CommitBuilder) => void): Promise<Commit> {
+    const commit = await this.build(fill);
+    const result = await this.store.apply(commit);
+    if (result !== 'applied') throw new Error(`the commit was not applied: ${result}`);
+    return commit;
+  }
+
+  append(...drafts: readonly RecordDraft[]): Promise<Commit> {
+    return this.commit((builder) => {
+      for (const draft of drafts) builder.append(this.head, draft);
+    });
+  }
+
+  /** A turn with its actor; with `child`, its first call too. */
+  async accept(
+    options: { key?: string; text?: string; priority?: number; child?: string } = {},
+  ): Promise<Turn> {
+    const turn = randomUUID();
+    let number = 0;
+    await this.commit((builder) => {
+      number = builder.takeTurnNumber();
+      builder.append(this.head, {
+        kind: 'turn-accepted',
+        turnId: turn,
+        body: { number, input: [{ type: 'text', text: options.text ?? 'hello' }], mode: 'enqueue' },
+      });
+      builder.lists.turns.push({
+        turn,
+        head: this.head,
+        number,
+        priority: options.priority ?? 0,
+        key: options.key ?? null,
+        inputDigest: blake3Hex(options.text ?? 'hello'),
+      });
+      builder.lists.actors.push(actorRow(turn, 0, 1));
+      builder.lists.events.push(eventRow(turn, 'init', 1));
+      if (options.child !== undefined) callRows(builder, turn, options.child, options.priority ?? 0);
+    });
+    return { turn, number };
+  }
+
+  callOf(turn: string, child = 'step-1', dispatch = 1) {
+    return { ...this.ref, actor: turn, child, dispatch };
+  }
+
+  async claim(turn: string, child = 'step-1', dispatch = 1, worker = WORKER): Promise<Claim> {
+    const claim = await this.store.claim(this.callOf(turn, child, dispatch), worker);
+    if (claim === null) throw new Error(`${child} of ${turn} was not claimed`);
+    return claim;
+  }
+
+  async close(turn: string, bytes = 100): Promise<Commit> {
+    return this.commit((builder) => {
+      builder.append(this.head, {
+        kind: 'turn-closed',
+        turnId: turn,
+        body: { outcome: 'completed', reason: 'answered', steps: 1 },
+      });
+      builder.lists.turnChanges.push({
+        turn,
+        status: 'closed',
+        outcome: 'completed',
+        reason: 'answered',
+        steps: 1,
+        bytes,
+      });
+    });
+  }
+}
+
+export function actorRow(
+  actor: string,
+  base: number,
+  revision: number,
+  status: 'active' | 'done' = 'active',
+) {
+  const snapshot = `{"revision":${revision}}`;
+  return { actor, turn: actor, machine: 'turn', version: 1, base, revision, snapshot, status };
+}
+
+export function eventRow(actor: string, id: string, revision: number | null) {
+  return { actor, id, event: `{"type":"${id}"}`, revision, digest: revision === null ? null : blake3Hex(id) };
+}
+
+export function callRows(builder: CommitBuilder, actor: string, child: string, priority = 0): void {
+  const pool = child.startsWith('tool') ? 'tool' : 'step';
+  builder.lists.calls.push({ actor, child, src: pool, pool, input: '{"step":1}', priority });
+  builder.lists.outbox.push({ actor, child, dispatch: 1, pool, priority, delayMs: 0, admitted: false });
+}
+
+export function settling(actor: string, child: string, fence: number, status: 'done' | 'failed' | 'queued') {
+  const again = status === 'queued' ? 1 : 0;
+  return { actor, child, fence, status, attemptBy: again, dispatchBy: again } as const;
+}

@@ -1,0 +1,514 @@
+/** What every store must do, whatever it keeps its rows in. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Commit, SessionRef, Store } from '../../src/db/contract.ts';
+import { blake3Hex } from '../../src/ledger/chain.ts';
+import { ChainVerifier } from '../../src/ledger/verify.ts';
+import type { CommitBuilder } from '../../src/runtime/commit-builder.ts';
+import {
+  actorRow,
+  callRows,
+  config,
+  eventRow,
+  SessionUnderTest,
+  settling,
+  WORKER,
+} from './session-under-test.ts';
+
+export interface OutboxPeek {
+  readonly child: string;
+  readonly dispatch: number;
+  readonly pool: string;
+  readonly admitted: boolean;
+  /** False while it waits for its time. */
+  readonly due: boolean;
+}
+
+export interface StoreUnderTest {
+  readonly store: Store;
+  newTenant(): Promise<string>;
+  /** Every row there is, as text: two that are equal mean that nothing was written in between. */
+  dump(): Promise<string>;
+  outbox(ref: SessionRef): Promise<readonly OutboxPeek[]>;
+  /** Names of timers with the revision that set them. */
+  timers(ref: SessionRef): Promise<readonly { readonly timer: string; readonly revision: number }[]>;
+  close(): Promise<void>;
+}
+
+/** More than what a store keeps beside its record. */
+const LARGE_TEXT = 'é'.repeat(20_000);
+
+/** `makeStore` gives one store to the suite; every test has a tenant and a session of its own. */
+export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest>): void {
+  describe(`store: ${name}`, () => {
+    let under: StoreUnderTest;
+    let store: Store;
+    let session: SessionUnderTest;
+
+    beforeAll(async () => {
+      under = await makeStore();
+      store = under.store;
+    });
+    afterAll(() => under.close());
+    beforeEach(async () => {
+      session = await SessionUnderTest.open(store, await under.newTenant());
+    });
+
+    /** The result of what is refused; fails when it wrote anything. */
+    async function refused<T>(work: () => Promise<T>): Promise<T> {
+      const before = await under.dump();
+      const result = await work();
+      expect(await under.dump()).toBe(before);
+      return result;
+    }
+
+    async function outboxChildren(): Promise<readonly string[]> {
+      return (await under.outbox(session.ref)).map(({ child, dispatch }) => `${child}~${dispatch}`).sort();
+    }
+
+    const openChildren = async (turn: string) =>
+      (await store.load({ ...session.ref, actor: turn }))?.actor.openChildren;
+
+    async function fenced(build: (builder: CommitBuilder) => void): Promise<Commit> {
+      return session.build(build);
+    }
+
+    describe('claiming', () => {
+      it('RUN-03 gives a call to one claim of its dispatch, and bumps its fence', async () => {
+        const { turn, number } = await session.accept({ child: 'step-1' });
+        const results = await Promise.all([1, 2, 3, 4].map(() => store.claim(session.callOf(turn), WORKER)));
+        const claims = results.filter((claim) => claim !== null);
+        expect(claims).toHaveLength(1);
+        expect(claims[0]?.call).toEqual({
+          child: 'step-1',
+          src: 'step',
+          input: '{"step":1}',
+          attempt: 1,
+          fence: 1,
+          dispatch: 1,
+          started: false,
+        });
+        expect(claims[0]?.loaded.turn).toEqual({
+          head: session.head,
+          number,
+          status: 'accepted',
+          priority: 0,
+        });
+        expect(claims[0]?.loaded.actor).toMatchObject({ actor: turn, revision: 1, openChildren: ['step-1'] });
+        expect(claims[0]?.records.map((record) => record.kind)).toEqual(['turn-accepted']);
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
+      });
+
+      it('gives nothing for a call that was cancelled, is unknown, or stands at another dispatch', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        expect(await refused(() => store.claim(session.callOf(turn, 'step-9'), WORKER))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn, 'step-1', 0), WORKER))).toBeNull();
+        await session.commit((builder) => builder.lists.cancels.push({ actor: turn, child: 'step-1' }));
+        expect(await outboxChildren()).toEqual([]);
+        expect(await openChildren(turn)).toEqual([]);
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
+      });
+
+      it('RUN-05 keeps the outbox row until the claim', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        await session.append({ kind: 'head-moved', turnId: null, body: { head: session.head } });
+        expect(await outboxChildren()).toEqual(['step-1~1']);
+        await session.claim(turn);
+        expect(await outboxChildren()).toEqual([]);
+      });
+
+      it('brings weights and packets to a step that has no plan, and no weights to one that has', async () => {
+        const first = await session.accept();
+        await session.close(first.turn, 321);
+        const { turn } = await session.accept({ child: 'step-1' });
+        expect(await session.claim(turn)).toMatchObject({ closed: [[1, 321]], packets: [] });
+        const plan = {
+          assembler: 1,
+          policy: 'plan',
+          runs: [],
+          budgetTokens: 1,
+          spentTokens: 0,
+          leftOut: 0,
+          prefixDigest: '',
+          rejections: 0,
+          profile: {},
+        };
+        await session.commit((builder) => {
+          builder.append(session.head, { kind: 'context-plan', turnId: turn, body: plan });
+          callRows(builder, turn, 'step-2');
+        });
+        expect((await session.claim(turn, 'step-2')).closed).toBeNull();
+      });
+    });
+
+    describe('applying', () => {
+      it('RUN-02 changes state, records, calls, timers and hand-overs together', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        const { call } = await session.claim(turn);
+        await session.commit((builder) => {
+          builder.settle = settling(turn, 'step-1', call.fence, 'done');
+          builder.lists.actors.push(actorRow(turn, 1, 2));
+          builder.lists.events.push(eventRow(turn, 'step-1', 2));
+          callRows(builder, turn, 'tool-1-0');
+          builder.lists.timers.push({
+            actor: turn,
+            timer: 'deadline',
+            event: '{}',
+            revision: 2,
+            delayMs: 60_000,
+          });
+          builder.lists.heads.push({ head: session.head, openTurn: turn });
+          builder.lists.turnChanges.push({ turn, status: 'running' });
+        });
+        const loaded = await store.load({ ...session.ref, actor: turn });
+        expect(loaded?.actor).toMatchObject({
+          revision: 2,
+          snapshot: '{"revision":2}',
+          openChildren: ['tool-1-0'],
+        });
+        expect(loaded?.turn?.status).toBe('running');
+        expect(await outboxChildren()).toEqual(['tool-1-0~1']);
+        expect(await under.timers(session.ref)).toEqual([{ timer: 'deadline', revision: 2 }]);
+        expect((await store.loadSession(session.ref, null))?.openTurn).toBe(turn);
+      });
+
+      it('RUN-02 refuses a commit that stands on an older session or actor, and writes nothing', async () => {
+        const { turn } = await session.accept();
+        const build = (revision: number) =>
+          fenced((builder) => {
+            builder.append(session.head, { kind: 'head-moved', turnId: null, body: { head: session.head } });
+            builder.lists.actors.push(actorRow(turn, revision - 1, revision));
+            callRows(builder, turn, 'step-1');
+          });
+        const [first, second] = [await build(2), await build(2)];
+        expect(await store.apply(first)).toBe('applied');
+        expect(await refused(() => store.apply(second))).toBe('conflict');
+        const onOldActor = await build(2);
+        expect(await refused(() => store.apply(onOldActor))).toBe('conflict');
+      });
+
+      it('RUN-03 refuses what a superseded fence writes, whole', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        const zombie = await session.claim(turn);
+        await session.commit((builder) => {
+          builder.settle = settling(turn, 'step-1', zombie.call.fence, 'queued');
+        });
+        const taken = await session.claim(turn, 'step-1', 2);
+        expect(taken.call.fence).toBe(2);
+        const late = await fenced((builder) => {
+          builder.settle = settling(turn, 'step-1', zombie.call.fence, 'done');
+          builder.append(session.head, { kind: 'head-moved', turnId: null, body: { head: session.head } });
+          builder.lists.actors.push(actorRow(turn, 1, 2));
+        });
+        expect(await refused(() => store.apply(late))).toBe('superseded');
+        expect(await refused(() => store.markStarted(session.callOf(turn), zombie.call.fence))).toBe(false);
+      });
+
+      it('RUN-03 refuses the result of a call that was cancelled or settled before', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        const { call } = await session.claim(turn);
+        const settle = (builder: CommitBuilder) => {
+          builder.settle = settling(turn, 'step-1', call.fence, 'done');
+        };
+        await session.commit((builder) => {
+          settle(builder);
+          callRows(builder, turn, 'step-2');
+        });
+        const twice = await fenced(settle);
+        expect(await refused(() => store.apply(twice))).toBe('superseded');
+        const second = await session.claim(turn, 'step-2');
+        await session.commit((builder) => builder.lists.cancels.push({ actor: turn, child: 'step-2' }));
+        const late = await fenced((builder) => {
+          builder.settle = settling(turn, 'step-2', second.call.fence, 'done');
+        });
+        expect(await refused(() => store.apply(late))).toBe('superseded');
+      });
+
+      it('RUN-03 refuses an event that was applied before', async () => {
+        const { turn } = await session.accept();
+        const apply = (revision: number) =>
+          fenced((builder) => {
+            builder.lists.actors.push(actorRow(turn, revision - 1, revision));
+            builder.lists.events.push(eventRow(turn, 'cancel', revision));
+          });
+        expect(await store.apply(await apply(2))).toBe('applied');
+        const again = await apply(3);
+        expect(await refused(() => store.apply(again))).toBe('duplicate');
+      });
+
+      it('RUN-07 a call handed back for a retry has the next attempt and dispatch, and waits its time', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        const { call } = await session.claim(turn);
+        await session.commit((builder) => {
+          builder.settle = { ...settling(turn, 'step-1', call.fence, 'queued'), error: 'overloaded' };
+          builder.lists.outbox.push({
+            actor: turn,
+            child: 'step-1',
+            dispatch: 2,
+            pool: 'step',
+            priority: 0,
+            delayMs: 60_000,
+            admitted: false,
+          });
+        });
+        expect(await under.outbox(session.ref)).toEqual([
+          { child: 'step-1', dispatch: 2, pool: 'step', admitted: false, due: false },
+        ]);
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
+        const again = await session.claim(turn, 'step-1', 2);
+        expect(again.call).toMatchObject({ attempt: 2, dispatch: 2, fence: 2 });
+      });
+
+      it('two acceptances that race for one number, or one key, are a conflict and no error', async () => {
+        const key = randomUUID();
+        const number = await session.accept({ key }).then((made) => made.number);
+        const racing = (used: { number: number; key: string | null }) =>
+          fenced((builder) =>
+            builder.lists.turns.push({
+              turn: randomUUID(),
+              head: session.head,
+              priority: 0,
+              inputDigest: blake3Hex('x'),
+              ...used,
+            }),
+          );
+        for (const used of [
+          { number, key: null },
+          { number: number + 1, key },
+        ]) {
+          const commit = await racing(used);
+          expect(await refused(() => store.apply(commit))).toBe('conflict');
+        }
+      });
+
+      it('LED-01 gives concurrent writers gap-free numbers in one chain', async () => {
+        const write = async (): Promise<void> => {
+          for (;;) {
+            const commit = await fenced((builder) => {
+              for (let i = 0; i < 2; i++)
+                builder.append(session.head, {
+                  kind: 'head-moved',
+                  turnId: null,
+                  body: { head: session.head },
+                });
+            });
+            if ((await store.apply(commit)) === 'applied') return;
+          }
+        };
+        await Promise.all(Array.from({ length: 8 }, write));
+        const verifier = new ChainVerifier(session.ref.session);
+        const seqs: number[] = [];
+        for await (const record of store.records(session.ref)) {
+          seqs.push(record.seq);
+          verifier.next(record);
+        }
+        expect(seqs).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
+        expect(verifier.end(await session.headNow())).toMatchObject({ ok: true, records: 18 });
+      });
+    });
+
+    describe('timers', () => {
+      const timer = (actor: string, id: string, revision: number) => ({
+        actor,
+        timer: id,
+        event: '{"type":"turn.deadline"}',
+        revision,
+        delayMs: 60_000,
+      });
+
+      it('RUN-07 are set, set anew under the same name, cleared by name and cleared all at once', async () => {
+        const { turn } = await session.accept();
+        const names = async () =>
+          (await under.timers(session.ref)).map((row) => `${row.timer}@${row.revision}`);
+        await session.commit((builder) => {
+          builder.lists.timers.push(
+            timer(turn, 'deadline', 1),
+            timer(turn, 'waited', 1),
+            timer(turn, 'c', 1),
+          );
+        });
+        await session.commit((builder) => builder.lists.timers.push(timer(turn, 'deadline', 2)));
+        expect((await names()).sort()).toEqual(['c@1', 'deadline@2', 'waited@1']);
+        await session.commit((builder) => builder.lists.clearedTimers.push({ actor: turn, timer: 'waited' }));
+        expect((await names()).sort()).toEqual(['c@1', 'deadline@2']);
+        const other = await session.accept();
+        await session.commit((builder) => builder.lists.timers.push(timer(other.turn, 'deadline', 1)));
+        await session.commit((builder) => builder.lists.clearedTimers.push({ actor: turn, timer: null }));
+        expect(await names()).toEqual(['deadline@1']);
+      });
+    });
+
+    describe('events from outside', () => {
+      it('are kept once, in the order they came, and wake the actor', async () => {
+        const { turn } = await session.accept();
+        const ref = { ...session.ref, actor: turn };
+        const first = await store.submitEvent(ref, 'a', '{"type":"a"}');
+        const second = await store.submitEvent(ref, 'b', '{"type":"b"}');
+        expect(second).toBe(Number(first) + 1);
+        expect(await outboxChildren()).toEqual([`drain~${first}`, `drain~${second}`]);
+        expect(await store.drain(ref, Number(second))).toEqual([
+          { id: 'a', event: '{"type":"a"}' },
+          { id: 'b', event: '{"type":"b"}' },
+        ]);
+        expect(await outboxChildren()).toEqual([]);
+        await session.commit((builder) => {
+          builder.lists.actors.push(actorRow(turn, 1, 2));
+          builder.lists.events.push(eventRow(turn, 'a', 2));
+        });
+        expect((await store.drain(ref, Number(second))).map(({ id }) => id)).toEqual(['b']);
+      });
+
+      it('RUN-03 a known one, and one for an ended or unknown actor, is null and wakes nobody', async () => {
+        const { turn } = await session.accept();
+        const ref = { ...session.ref, actor: turn };
+        await store.submitEvent(ref, 'a', '{"type":"a"}');
+        const waiting = await outboxChildren();
+        expect(await store.submitEvent(ref, 'a', '{"type":"other"}')).toBeNull();
+        expect(await outboxChildren()).toEqual(waiting);
+        expect((await store.drain(ref, 9)).map(({ event }) => event)).toEqual(['{"type":"a"}']);
+        expect(await refused(() => store.submitEvent({ ...ref, actor: randomUUID() }, 'x', '{}'))).toBeNull();
+        await session.commit((builder) => builder.lists.actors.push(actorRow(turn, 1, 2, 'done')));
+        expect(await refused(() => store.submitEvent(ref, 'late', '{}'))).toBeNull();
+      });
+    });
+
+    describe('reading', () => {
+      it('finds nothing of a session that is not there', async () => {
+        const nowhere = { ...session.ref, session: randomUUID() };
+        expect(await store.load({ ...nowhere, actor: randomUUID() })).toBeNull();
+        expect(await store.loadSession(nowhere, null)).toBeNull();
+        expect(await store.sessionConfig(nowhere)).toBeNull();
+        expect(await store.turnRecords(nowhere, randomUUID())).toEqual([]);
+        expect(await store.evidence(nowhere, 1)).toBeNull();
+        expect(await store.recordBody(nowhere, 1)).toBeNull();
+      });
+
+      it('gives the session its settings, and the turn an idempotency key named', async () => {
+        expect(JSON.parse((await store.sessionConfig(session.ref)) ?? '')).toEqual(config());
+        const { turn } = await session.accept({ key: 'k', text: 'hi' });
+        expect((await store.loadSession(session.ref, 'k'))?.sameKey).toEqual({
+          turn,
+          inputDigest: blake3Hex('hi'),
+        });
+        expect((await store.loadSession(session.ref, 'other'))?.sameKey).toBeNull();
+      });
+
+      it('gives the turns of a head by number, with what renders and nothing else', async () => {
+        const turns = [await session.accept({ text: 'one' }), await session.accept({ text: LARGE_TEXT })];
+        const receipt = { step: 1, check: 'empty-step', verdict: 'redo' };
+        await session.append({ kind: 'check-fired', turnId: turns[0]?.turn ?? null, body: receipt });
+        await session.close(turns[0]?.turn ?? '');
+        await session.accept({ text: 'three' });
+        const history = await store.history(session.ref, session.head, 1, 2);
+        expect(history.map(({ number, turn }) => ({ number, turn }))).toEqual(
+          turns.map(({ number, turn }) => ({ number, turn })),
+        );
+        expect(history[0]?.records.map((record) => record.kind)).toEqual(['turn-accepted', 'turn-closed']);
+        expect(history[1]?.records[0]?.body).toContain(LARGE_TEXT);
+        expect(await store.history(session.ref, randomUUID(), 1, 2)).toEqual([]);
+      });
+
+      it('weighs closed turns, newest first, from before a turn on', async () => {
+        for (const bytes of [10, 20, 30]) await session.close((await session.accept()).turn, bytes);
+        const weights = (before: number, limit: number) =>
+          store.closedTurns(session.ref, session.head, before, limit);
+        expect(await weights(4, 9)).toEqual([
+          [3, 30],
+          [2, 20],
+          [1, 10],
+        ]);
+        expect(await weights(3, 1)).toEqual([[2, 20]]);
+        expect(await weights(1, 9)).toEqual([]);
+      });
+
+      it('EVI-01 gives whole results by their ordinal, and the gist of each turn with its evidence', async () => {
+        const { turn } = await session.accept({ text: 'look' });
+        const result = (evidence: string, content: string) => ({
+          step: 1,
+          index: 0,
+          callId: 'c',
+          name: 'grep',
+          status: 'ok' as const,
+          evidence,
+          content,
+          windowed: false,
+        });
+        await session.commit((builder) => {
+          const take = (tool: string, seq: number) =>
+            builder.lists.evidence.push({ ordinal: builder.takeEvidence(), seq, turn, tool });
+          take(
+            'grep',
+            builder.append(session.head, { kind: 'tool-result', turnId: turn, body: result('e1', 'x') }),
+          );
+          builder.append(session.head, {
+            kind: 'tool-result',
+            turnId: turn,
+            body: { ...result('e2', 'part'), index: 1, windowed: true },
+          });
+          take(
+            'read',
+            builder.append(session.head, {
+              kind: 'evidence-body',
+              turnId: turn,
+              body: { evidence: 'e2', content: LARGE_TEXT },
+            }),
+          );
+        });
+        await session.close(turn);
+        expect(await store.evidence(session.ref, 1)).toBe('x');
+        expect(await store.evidence(session.ref, 2)).toBe(LARGE_TEXT);
+        expect(await store.evidence(session.ref, 3)).toBeNull();
+        expect(await store.evidenceIds(session.ref, 9)).toEqual(['e2', 'e1']);
+        expect(await store.evidenceIds(session.ref, 1)).toEqual(['e2']);
+        const [gist] = await store.turnGists(session.ref, session.head, 1, 1);
+        expect(gist).toMatchObject({ number: 1, outcome: 'completed' });
+        expect(JSON.parse(gist?.accepted ?? '')).toMatchObject({ input: [{ text: 'look' }] });
+        expect(gist?.evidence).toEqual([
+          { ordinal: 1, tool: 'grep' },
+          { ordinal: 2, tool: 'read' },
+        ]);
+      });
+
+      it('names the accepted turn that waits behind the loaded one', async () => {
+        const first = await session.accept();
+        expect((await store.load({ ...session.ref, actor: first.turn }))?.next).toBeNull();
+        const [second, third] = [await session.accept({ priority: 3 }), await session.accept()];
+        const next = async () => (await store.load({ ...session.ref, actor: first.turn }))?.next;
+        expect(await next()).toMatchObject({
+          turn: second.turn,
+          actor: second.turn,
+          priority: 3,
+          revision: 1,
+        });
+        await session.close(second.turn);
+        expect((await next())?.turn).toBe(third.turn);
+      });
+
+      it('RUN-08 remembers that a call was let loose, under the fence that did it', async () => {
+        const { turn } = await session.accept({ child: 'tool-1-0' });
+        const { call } = await session.claim(turn, 'tool-1-0');
+        const ref = session.callOf(turn, 'tool-1-0');
+        expect(await refused(() => store.markStarted(ref, call.fence + 1))).toBe(false);
+        expect(await store.markStarted(ref, call.fence)).toBe(true);
+        await session.commit((builder) => {
+          builder.settle = settling(turn, 'tool-1-0', call.fence, 'queued');
+        });
+        expect((await session.claim(turn, 'tool-1-0', 2)).call.started).toBe(true);
+      });
+
+      it('LED-04 keeps tenants apart: the same ids under another tenant find nothing', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        const tenant = await under.newTenant();
+        const stranger = { ...session.callOf(turn), tenant };
+        expect(await store.load(stranger)).toBeNull();
+        expect(await store.loadSession(stranger, null)).toBeNull();
+        expect(await refused(() => store.claim(stranger, WORKER))).toBeNull();
+        expect(await store.turnRecords(stranger, turn)).toEqual([]);
+        const commit = await fenced((builder) =>
+          builder.append(session.head, { kind: 'head-moved', turnId: null, body: { head: session.head } }),
+        );
+        expect(await refused(() => store.apply({ ...commit, tenant }))).toBe('conflict');
+      });
+    });
+  });
+}

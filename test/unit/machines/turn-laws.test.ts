@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { byteLength } from '../../../src/ledger/json.ts';
+import { MACHINES } from '../../../src/machines/registry.ts';
+import { TURN_MACHINE, TURN_VERSION } from '../../../src/machines/turn.ts';
+import { replay, unfold } from '../../../src/runtime/replay.ts';
+import { MAX_SNAPSHOT_BYTES } from '../../../src/runtime/snapshot.ts';
+import { Tally } from '../ledger/sample.ts';
+import { ANSWER, calls, EMPTY, type Fact, OVER_LENGTH, PACKET_WANTED, TurnRun } from './turn-run.ts';
+
+/** What can happen next, by what runs; the number chooses among children. */
+interface Choice {
+  readonly what: 'step' | 'child-done' | 'child-failed' | 'cancel' | 'deadline' | 'decide' | 'waited';
+  readonly fact: Fact;
+  readonly at: number;
+}
+
+const fact: fc.Arbitrary<Fact> = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(ANSWER) },
+  { weight: 3, arbitrary: fc.constantFrom(EMPTY, OVER_LENGTH) },
+  { weight: 2, arbitrary: fc.constant(PACKET_WANTED) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({ admitted: fc.constantFrom(1, 1, 2, 2, 3, 4, 5, 32), asks: fc.boolean() })
+      .map(({ admitted, asks }) => calls(admitted, asks ? 1 : 0)),
+  },
+);
+const choice: fc.Arbitrary<Choice> = fc.record({
+  what: fc.oneof(
+    { weight: 20, arbitrary: fc.constant('step' as const) },
+    { weight: 20, arbitrary: fc.constant('child-done' as const) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('child-failed' as const, 'cancel' as const, 'deadline' as const),
+    },
+    { weight: 3, arbitrary: fc.constant('decide' as const) },
+    { weight: 1, arbitrary: fc.constant('waited' as const) },
+  ),
+  fact,
+  at: fc.nat({ max: 100 }),
+});
+const limits = fc.record({
+  stepBudget: fc.integer({ min: 1, max: 6 }),
+  escalate: fc.boolean(),
+  weak: fc.boolean(),
+});
+const OUTCOMES = ['completed', 'degraded', 'failed', 'cancelled'];
+
+/** A packetless step wants no packet: the runtime plans without asking. */
+function legalFact(turn: TurnRun, wanted: Fact): Fact {
+  const { packets } = turn.stored.context;
+  return wanted === PACKET_WANTED && Number(packets) >= 2 ? ANSWER : wanted;
+}
+
+/** Does what `choice` says when it is possible now, else the nearest thing that is. */
+function happen(turn: TurnRun, { what, fact: wanted, at }: Choice): void {
+  const children = [...turn.children];
+  const child = children[at % Math.max(1, children.length)];
+  if (what === 'cancel') turn.send({ type: 'turn.cancel' });
+  else if (turn.state === 'accepted') turn.send({ type: 'turn.start' });
+  else if (what === 'deadline') turn.send({ type: 'turn.deadline' });
+  else if (turn.state === 'waiting' && what === 'waited') turn.send({ type: 'turn.waited' });
+  else if (turn.state === 'waiting') turn.send({ type: 'turn.decide', approve: at % 2 === 0 });
+  else if (child === undefined) throw new Error(`nothing can happen in ${turn.state}: the turn is stuck`);
+  else if (what === 'child-failed') turn.failed(child);
+  else turn.done(child, child.startsWith('step-') ? legalFact(turn, wanted) : null);
+}
+
+/** Sums: every child of every step that a budget allows, and what waits and replans add. */
+function longestHistory(stepBudget: number): number {
+  const steps = stepBudget + 2 + 1;
+  return 3 + steps * (1 + 32 + 1) + 2;
+}
+
+function runToEnd(turn: TurnRun, choices: readonly Choice[], stepBudget: number): void {
+  for (let at = 0; !turn.ended; at++) {
+    if (turn.history.length > longestHistory(stepBudget)) throw new Error('the turn does not end');
+    happen(turn, choices[at % choices.length] as Choice);
+  }
+}
+
+describe('laws of the turn machine', () => {
+  it('RUN-14 any history of legal facts ends in exactly one of the four outcomes, within its budget', () => {
+    const tally = new Tally();
+    fc.assert(
+      fc.property(limits, fc.array(choice, { minLength: 1, maxLength: 30 }), (limit, choices) => {
+        const turn = new TurnRun(limit);
+        runToEnd(turn, choices, limit.stepBudget);
+        expect(turn.closed).toHaveLength(1);
+        const outcome = turn.closed[0]?.outcome ?? '';
+        expect(OUTCOMES).toContain(outcome);
+        expect(turn.state).toBe(outcome);
+        expect(turn.children.size).toBe(0);
+        // Packets and the one replan begin steps of their own.
+        expect(turn.closed[0]?.steps).toBeLessThanOrEqual(limit.stepBudget + 2 + 1);
+        const types = turn.history.map(({ event }) => event);
+        tally.count({
+          ...Object.fromEntries(OUTCOMES.map((name) => [name, name === outcome])),
+          'read by a classifier': types.some((event) => event.includes('actor.intent-1')),
+          waited: types.some((event) => event.includes('turn.decide')),
+          'with a packet': types.some((event) => event.includes('done.actor.summary-')),
+        });
+      }),
+      { numRuns: 300 },
+    );
+    tally.report('histories of a turn');
+  });
+
+  it('RUN-09 replaying the events reproduces every snapshot, folded into one row or not', () => {
+    fc.assert(
+      fc.property(limits, fc.array(choice, { minLength: 1, maxLength: 30 }), (limit, choices) => {
+        const turn = new TurnRun(limit);
+        runToEnd(turn, choices, limit.stepBudget);
+        const steps = replay(MACHINES, TURN_MACHINE, TURN_VERSION, turn.history);
+        expect(steps.map((step) => step.matches)).toEqual(turn.history.map(() => true));
+        expect(steps.at(-1)?.snapshot).toBe(turn.snapshot);
+        const rows = turn.history.map(({ id, event, digest }) => [id, event, digest]);
+        const folded = [
+          { id: 'all', event: JSON.stringify(rows), digest: turn.history.at(-1)?.digest ?? null },
+        ];
+        expect(replay(MACHINES, TURN_MACHINE, TURN_VERSION, unfold(folded))).toEqual(steps);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('RUN-09 replay says which snapshot is not what the events lead to', () => {
+    const turn = TurnRun.started().step(calls(1)).done('tool-1-0').step(ANSWER);
+    const events = turn.history.map((row, index) => (index === 2 ? { ...row, digest: 'f'.repeat(64) } : row));
+    const steps = replay(MACHINES, TURN_MACHINE, TURN_VERSION, events);
+    expect(steps.map((step) => step.matches)).toEqual([true, true, false, true, true]);
+    const late = { id: 'late', event: '{"type":"turn.cancel"}', digest: null };
+    expect(replay(MACHINES, TURN_MACHINE, TURN_VERSION, [...turn.history, late])).toHaveLength(5);
+  });
+
+  it('a snapshot stays under 8 KiB whatever the turn went through', () => {
+    let largest = 0;
+    fc.assert(
+      fc.property(limits, fc.array(choice, { minLength: 1, maxLength: 30 }), (limit, choices) => {
+        const turn = new TurnRun({ ...limit, stepBudget: 1_000_000, deadlineMs: 2_147_483_647 });
+        for (const [at, next] of choices.entries()) {
+          if (turn.ended) return;
+          happen(turn, at % 7 === 0 ? { ...next, what: 'step', fact: calls(32) } : next);
+          largest = Math.max(largest, byteLength(turn.snapshot));
+          expect(byteLength(turn.snapshot)).toBeLessThanOrEqual(MAX_SNAPSHOT_BYTES);
+        }
+      }),
+      { numRuns: 100 },
+    );
+    process.stderr.write(`largest snapshot: ${largest} of ${MAX_SNAPSHOT_BYTES} bytes\n`);
+  });
+
+  it('a snapshot stored, restored and stored again is the same text', () => {
+    fc.assert(
+      fc.property(fc.array(choice, { minLength: 1, maxLength: 12 }), (choices) => {
+        const turn = new TurnRun({ stepBudget: 5 });
+        for (const next of choices) {
+          if (turn.ended) return;
+          const before = turn.snapshot;
+          turn.send({ type: 'nobody.knows' });
+          expect(turn.snapshot).toBe(before);
+          happen(turn, next);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

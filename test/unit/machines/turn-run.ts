@@ -1,0 +1,109 @@
+/** Drives the turn machine as the runtime does: stored text in, one event, effects and stored text out. */
+import { initialTransition, transition } from 'xstate';
+import { blake3Hex } from '../../../src/ledger/chain.ts';
+import { canonicalJson, type Json } from '../../../src/ledger/json.ts';
+import { MACHINES } from '../../../src/machines/registry.ts';
+import { TURN_MACHINE, TURN_VERSION, type TurnInput, turnMachine } from '../../../src/machines/turn.ts';
+import { type Effect, readEffects } from '../../../src/runtime/effects.ts';
+import type { AppliedEvent } from '../../../src/runtime/replay.ts';
+import { findMachine, persist, restore } from '../../../src/runtime/snapshot.ts';
+
+export type Fact = Readonly<Record<string, Json>>;
+export const ANSWER: Fact = { kind: 'answer' };
+export const EMPTY: Fact = { kind: 'empty' };
+export const OVER_LENGTH: Fact = { kind: 'over-length' };
+export const PACKET_WANTED: Fact = { kind: 'packet-wanted', from: 1, to: 8 };
+export const calls = (admitted: number, approvals = 0): Fact => ({ kind: 'calls', admitted, approvals });
+
+export const LIMITS: TurnInput = { stepBudget: 40, deadlineMs: 60_000, escalate: false, weak: false };
+
+interface Stored {
+  readonly value: string;
+  readonly context: Readonly<Record<string, Json>>;
+  readonly status: string;
+}
+
+export class TurnRun {
+  /** Canonical JSON, as the actor's row holds it. */
+  snapshot: string;
+  effects: readonly Effect[] = [];
+  readonly children = new Set<string>();
+  readonly timers = new Map<string, { readonly event: Json; readonly delayMs: number }>();
+  readonly history: AppliedEvent[] = [];
+
+  constructor(limits: Partial<TurnInput> = {}) {
+    const input = { ...LIMITS, ...limits };
+    const [snapshot, actions] = initialTransition(turnMachine, input);
+    this.snapshot = persist(snapshot);
+    this.#took({ type: 'xstate.init', input: { ...input } }, readEffects(actions));
+  }
+
+  /** A turn whose first step runs. */
+  static started(limits: Partial<TurnInput> = {}): TurnRun {
+    return new TurnRun(limits).send({ type: 'turn.start' });
+  }
+
+  send(event: { readonly type: string; readonly [member: string]: Json }): this {
+    const machine = findMachine(MACHINES, TURN_MACHINE, TURN_VERSION);
+    if (machine === null) throw new Error('the turn machine is not registered');
+    const child = /^xstate\.(?:done|error)\.actor\.(.*)$/u.exec(event.type)?.[1];
+    if (child !== undefined && !this.children.delete(child)) throw new Error(`${child} does not run`);
+    const stored = { machine: TURN_MACHINE, version: TURN_VERSION, snapshot: this.snapshot };
+    const restored = restore(machine, { ...stored, openChildren: [...this.children] });
+    const [snapshot, actions] = transition(machine, restored, event);
+    this.snapshot = persist(snapshot);
+    this.#took(event, readEffects(actions));
+    return this;
+  }
+
+  done(child: string, output: Json = null): this {
+    return this.send({ type: `xstate.done.actor.${child}`, output });
+  }
+
+  failed(child: string, code = 'transport_exhausted'): this {
+    return this.send({ type: `xstate.error.actor.${child}`, error: { code } });
+  }
+
+  /** Ends the running step with this fact. */
+  step(fact: Fact): this {
+    const child = [...this.children].find((id) => id.startsWith('step-'));
+    if (child === undefined) throw new Error(`no step runs in ${this.state}`);
+    return this.done(child, fact as Json);
+  }
+
+  get stored(): Stored {
+    return JSON.parse(this.snapshot) as Stored;
+  }
+  get state(): string {
+    return this.stored.value;
+  }
+  get ended(): boolean {
+    return this.stored.status !== 'active';
+  }
+  get closed() {
+    return this.effects.flatMap((effect) => (effect.kind === 'close' ? [effect.params] : []));
+  }
+  get spawned() {
+    return this.effects.flatMap((effect) =>
+      effect.kind === 'spawn' ? [{ child: effect.child, src: effect.src, input: effect.input }] : [],
+    );
+  }
+  get stopped() {
+    return this.effects.flatMap((effect) => (effect.kind === 'stop' ? [effect.child] : []));
+  }
+  get records() {
+    return this.effects.flatMap((effect) => (effect.kind === 'record' ? [effect.draft] : []));
+  }
+
+  #took(event: Json, effects: readonly Effect[]): void {
+    this.effects = effects;
+    for (const effect of effects) {
+      if (effect.kind === 'spawn') this.children.add(effect.child);
+      if (effect.kind === 'stop') this.children.delete(effect.child);
+      if (effect.kind === 'timer') this.timers.set(effect.timer, effect);
+      if (effect.kind === 'clear-timer') this.timers.delete(effect.timer);
+    }
+    const id = String(this.history.length);
+    this.history.push({ id, event: canonicalJson(event), digest: blake3Hex(this.snapshot) });
+  }
+}
