@@ -95,7 +95,7 @@ BEGIN
     'packets', CASE WHEN v_call.src IN ('step', 'summary') THEN (
       SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
         SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
-          AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid ORDER BY p.from_turn, p.to_turn DESC LIMIT 2) k) END);
+          AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid ORDER BY p.from_turn DESC, p.to_turn DESC LIMIT 2) k) END);
 END $$;
 --> statement-breakpoint
 -- What accepting a turn needs: the session, whether its head is busy, and the turn an idempotency key named before.

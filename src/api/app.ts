@@ -93,7 +93,12 @@ export async function buildApi(deps: ApiDeps): Promise<FastifyInstance> {
   });
   for (const route of apiRoutes())
     register(app, context, { authority, rateLimit, nowMs: () => performance.now() }, route);
-  await mountBoard(app, { services, authority, loopback: deps.loopback });
+  await mountBoard(app, {
+    services,
+    authority,
+    loopback: deps.loopback,
+    refuse: (error, request, reply) => sendFailure(error, request, reply, handling),
+  });
   app.addHook('preClose', () => context.feeds.close());
   app.addHook('onClose', () => context.metrics.close());
   return app;

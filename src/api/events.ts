@@ -118,8 +118,8 @@ export interface TurnEvent {
 
 /** The kinds of records that are events. */
 export const EVENT_KINDS: readonly RecordKind[] = [
-  ...new Set(Object.values(TURN_EVENTS).map((entry) => entry.source)),
-].filter(isKnownKind);
+  ...new Set(Object.values(TURN_EVENTS).flatMap(({ source }) => (isKnownKind(source) ? [source] : []))),
+];
 
 /** The event a record is; null for one that tells a follower nothing. */
 export function eventOf(record: {

@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Logger } from '../app/logger.ts';
-import { ERROR_CATALOGUE, type ErrorCode, TurnwrightError } from '../ledger/errors.ts';
+import { type ErrorCode, TurnwrightError } from '../ledger/errors.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 /** Postgres classes that pass by themselves: connection, rollback, resources, operator intervention, system. */
@@ -44,7 +44,10 @@ export function sendFailure(
   const failure = failureOf(error, maxBodyBytes);
   if (failure.status >= 500)
     logger.warn({ err: error, method: request.method, route: request.routeOptions.url }, 'a request failed');
-  return reply.code(failure.status).headers(failure.headers).send(failure.body);
+  // The board asks a browser for credentials in its own way.
+  const asked = reply.getHeader('www-authenticate');
+  reply.code(failure.status).headers(failure.headers);
+  return (asked === undefined ? reply : reply.header('www-authenticate', asked)).send(failure.body);
 }
 
 /** Says of each problem where it is, what was found and what is allowed. */
@@ -124,8 +127,4 @@ function codeOf(error: unknown): string {
 function retryAfterOf(error: TurnwrightError): number {
   const seconds = error.details?.retry_after_seconds;
   return typeof seconds === 'number' ? seconds : RETRY_AFTER_SECONDS;
-}
-
-export function statusOf(code: ErrorCode): number {
-  return ERROR_CATALOGUE[code].status;
 }

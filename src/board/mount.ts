@@ -5,7 +5,7 @@
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authority } from '../api/authorise.ts';
 import { BOARD_HEADERS } from '../api/security-headers.ts';
 import type { Services } from '../app/services.ts';
@@ -19,6 +19,8 @@ export interface BoardDeps {
   readonly services: Services;
   readonly authority: Authority;
   readonly loopback: boolean;
+  /** The board's own handler would answer in another shape. */
+  readonly refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 }
 
 export async function mountBoard(app: FastifyInstance, deps: BoardDeps): Promise<void> {
@@ -33,12 +35,10 @@ export async function mountBoard(app: FastifyInstance, deps: BoardDeps): Promise
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       reply.headers(BOARD_HEADERS);
-      const refusal = boardRefusal(request.method, request.headers, deps.loopback);
-      if (refusal !== null) throw new TurnwrightError('forbidden', refusal);
-      if (!deps.loopback) {
-        reply.header('www-authenticate', 'Basic realm="turnwright board", charset="UTF-8"');
-        await deps.authority.operator(request);
-        reply.removeHeader('www-authenticate');
+      try {
+        await admit(deps, request, reply);
+      } catch (error) {
+        return deps.refuse(error, request, reply);
       }
       // A queue whose first contact failed is opened anew, and the board must follow.
       const queues = boardQueues(deps.services.queue);
@@ -49,6 +49,20 @@ export async function mountBoard(app: FastifyInstance, deps: BoardDeps): Promise
     });
     await scope.register(adapter.registerPlugin(), { prefix: BOARD_PATH });
   });
+}
+
+/** @throws TurnwrightError `forbidden` or `unauthorized`. */
+async function admit(
+  { authority, loopback }: BoardDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const refusal = boardRefusal(request.method, request.headers, loopback);
+  if (refusal !== null) throw new TurnwrightError('forbidden', refusal);
+  if (loopback) return;
+  reply.header('www-authenticate', 'Basic realm="turnwright board", charset="UTF-8"');
+  await authority.operator(request);
+  reply.removeHeader('www-authenticate');
 }
 
 function adaptersOf(queues: ReturnType<typeof boardQueues>): readonly BullMQAdapter[] {

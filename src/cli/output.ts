@@ -5,6 +5,7 @@
 import type { CliContext, Writer } from './context.ts';
 
 /** What a terminal would take as an order: texts of models, tools and files are shown without it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 export class Output {
@@ -21,7 +22,11 @@ export class Output {
 
   /** The one result: `value` for programs, `text` for people. */
   result(value: object, text: () => string): void {
-    if (!this.json) return this.say(text());
+    if (!this.json) {
+      const words = text();
+      if (words !== '') this.say(words);
+      return;
+    }
     if (this.#printed) throw new Error('a command has one result');
     this.#printed = true;
     this.#stdout.write(`${JSON.stringify(value)}\n`);

@@ -3,7 +3,7 @@ import { nearestName } from '../app/config/nearest.ts';
 import { checkCount, helpOf, type Invocation, readWords } from './command.ts';
 import { COMMANDS, findCommand, overview } from './commands.ts';
 import type { CliContext } from './context.ts';
-import { EXIT, type ExitCode, failureOf, UsageError } from './exit.ts';
+import { EXIT, type ExitCode, failureOf, Interrupted, UsageError } from './exit.ts';
 import { Output } from './output.ts';
 
 export async function runCli(words: readonly string[], context: CliContext): Promise<ExitCode> {
@@ -62,7 +62,9 @@ function unknownCommand(words: readonly string[]): UsageError {
   return new UsageError(`There is no command "${first}".${hint} \`turnwright --help\` lists all.`);
 }
 
-function fail(error: unknown, context: CliContext, output: Output): ExitCode {
+function fail(thrown: unknown, context: CliContext, output: Output): ExitCode {
+  const { stopped } = context;
+  const error = stopped.aborted && thrown === stopped.reason ? new Interrupted() : thrown;
   const { exit, code, message, details } = failureOf(error);
   context.stderr.write(`turnwright: ${message} (${code})\n`);
   if (context.env.TURNWRIGHT_LOG_LEVEL === 'debug' && error instanceof Error) {

@@ -20,7 +20,8 @@ export function eventLine({ type, data }: TurnEvent): string | null {
 function valueText(value: Json): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'object') return oneLine(String(value), VALUE_CHARS);
-  if (Array.isArray(value)) return value.length === 0 ? null : oneLine(value.map(itemText).join(','), VALUE_CHARS);
+  if (Array.isArray(value))
+    return value.length === 0 ? null : oneLine(value.map(itemText).join(','), VALUE_CHARS);
   return oneLine(JSON.stringify(value), VALUE_CHARS);
 }
 

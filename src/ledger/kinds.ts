@@ -131,7 +131,7 @@ const FORENSIC = {
     /** What the provider said of a failure, credentials removed. */
     problem: z.string().nullable(),
     usage: usage.nullable(),
-    requestDigest: z.string().nullable(),
+    requestDigest: z.string(),
     prefixDigest: z.string().nullable(),
     requestBytes: count,
     firstTokenMs: z.number().nullable(),

@@ -2,15 +2,10 @@
  * From a claimed step to the request it sends: bind, plan (once a turn), load what the plan names, assemble.
  * The plan comes from the ledger when the turn has one, so every step of a turn carries the same history.
  */
-import {
-  ASSEMBLER_VERSION,
-  type Assembled,
-  assemble,
-  type PacketPiece,
-} from '../context/assemble/assemble.ts';
+import { ASSEMBLER_VERSION, type Assembled, assemble } from '../context/assemble/assemble.ts';
 import type { Prefix } from '../context/assemble/prefix.ts';
 import { renderTail } from '../context/assemble/tail.ts';
-import { renderTurn, weighMessages } from '../context/assemble/turn.ts';
+import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
 import { type ClosedTurnWeight, type Plan, planTurns } from '../context/plan/plan.ts';
@@ -54,8 +49,9 @@ export class RequestBuilder {
     const { claim, place, prefix, profile } = input;
     const { session } = claim.loaded;
     const open = openTurn(claim.records);
+    const openPiece = rendered(renderTurn(open, renderTail(open)));
     const frozen = open.plan !== null && open.plan.rejections === open.rejections.length ? open.plan : null;
-    const planned = frozen ?? (await this.#plan(input, open));
+    const planned = frozen ?? (await this.#plan(input, openPiece.bytes));
     if ('wants' in planned && planned.wants !== null && !input.packetless)
       return { kind: 'packet-wanted', ...planned.wants };
 
@@ -64,9 +60,19 @@ export class RequestBuilder {
       this.#packet(session, planned.runs, packets),
       this.#history(session, place, planned.runs),
     ]);
-    const promptBytes = prefix.bytes + weighMessages(renderTurn(open, renderTail(open)));
-    const maxTokens = replyTokens(profile, promptBytes + spentBytes(history, packet));
-    const assembled = assemble({ prefix, packet, history, open, maxTokens, cacheKey: session.session });
+    const bytes = [openPiece, ...history, ...(packet === null ? [] : [packet])].reduce(
+      (sum, piece) => sum + piece.bytes,
+      prefix.bytes,
+    );
+    const maxTokens = replyTokens(profile, bytes);
+    const assembled = assemble({
+      prefix,
+      packet,
+      history,
+      open: openPiece,
+      maxTokens,
+      cacheKey: session.session,
+    });
     return {
       kind: 'request',
       open,
@@ -75,10 +81,9 @@ export class RequestBuilder {
     };
   }
 
-  async #plan({ claim, place, prefix, profile }: RequestInput, open: TurnView): Promise<Plan> {
+  async #plan({ claim, place, prefix, profile }: RequestInput, openTurnBytes: number): Promise<Plan> {
     const closedCount = place.number - 1;
     let closed = weights(claim.closed ?? []);
-    const openTurnBytes = weighMessages(renderTurn(open, renderTail(open)));
     for (;;) {
       const missing = closedCount - closed.length;
       const plan = planTurns({
@@ -104,15 +109,13 @@ export class RequestBuilder {
     ref: SessionRef,
     runs: Plan['runs'],
     packets: readonly StoredPacketRow[],
-  ): Promise<PacketPiece | null> {
+  ): Promise<Rendered | null> {
     const run = runs.find((candidate) => candidate.fidelity === 'packet');
-    if (run === undefined) return null;
-    const row = packets.find((packet) => packet.from === run.from && packet.to === run.to);
-    const body = row === undefined ? null : await this.#turns.packet(ref, row.seq);
-    return body === null ? null : { from: run.from, to: run.to, text: body };
+    const row = packets.find((packet) => packet.from === run?.from && packet.to === run.to);
+    return row === undefined ? null : this.#turns.renderedPacket(ref, row);
   }
 
-  #history(ref: SessionRef, place: TurnPlace, runs: Plan['runs']): Promise<readonly TurnView[]> {
+  #history(ref: SessionRef, place: TurnPlace, runs: Plan['runs']): Promise<readonly Rendered[]> {
     const full = runs.find((run) => run.fidelity === 'full');
     return full === undefined ? Promise.resolve([]) : this.#turns.range(ref, place.head, full.from, full.to);
   }
@@ -134,12 +137,6 @@ function fullTurns(plan: Plan): number {
 
 function carried(plan: Plan): number {
   return plan.runs.reduce((sum, run) => sum + run.to - run.from + 1, 0);
-}
-
-function spentBytes(history: readonly TurnView[], packet: PacketPiece | null): number {
-  return (
-    weighMessages(history.flatMap((turn) => renderTurn(turn, null))) + Buffer.byteLength(packet?.text ?? '')
-  );
 }
 
 /** The reply may take what the window leaves, up to the reserve; at least one token. */

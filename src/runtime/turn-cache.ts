@@ -1,14 +1,17 @@
 /**
- * Closed turns a process has read: they never change, so a session that goes on reads each of them once.
+ * Closed turns as they render: they never change, so a process reads and renders each of them once.
  * Bounded by bytes of stored text; the least recently used goes first.
  */
+
+import { packetMessages } from '../context/assemble/assemble.ts';
+import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
-import { foldTurn, type TurnView } from '../ledger/view.ts';
+import { foldTurn } from '../ledger/view.ts';
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
 
 interface Entry {
-  readonly value: TurnView | string;
+  readonly value: Rendered | string;
   readonly bytes: number;
 }
 
@@ -24,30 +27,26 @@ export class TurnCache {
   }
 
   /** The turns of a head by number, both ends included, oldest first. */
-  async range(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnView[]> {
+  async range(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Rendered[]> {
     const key = (number: number) => `${ref.session}/${head}/${number}`;
     let first = from;
     while (first <= to && this.#entries.has(key(first))) first += 1;
     let last = to;
     while (last >= first && this.#entries.has(key(last))) last -= 1;
-    const read = new Map<number, TurnView>();
+    const read = new Map<number, Rendered>();
     if (first <= last) {
       for (const turn of await this.#store.history(ref, head, first, last)) {
         const view = foldTurn(
           turn.records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })),
         );
-        read.set(turn.number, view);
-        if (view.closed !== null)
-          this.#put(
-            key(turn.number),
-            view,
-            turn.records.reduce((sum, record) => sum + record.body.length, 0),
-          );
+        const piece = rendered(renderTurn(view, null));
+        read.set(turn.number, piece);
+        if (view.closed !== null) this.#put(key(turn.number), piece, piece.bytes);
       }
     }
-    const turns: TurnView[] = [];
+    const turns: Rendered[] = [];
     for (let number = from; number <= to; number++) {
-      const turn = read.get(number) ?? (this.#get(key(number)) as TurnView | undefined);
+      const turn = read.get(number) ?? (this.#get(key(number)) as Rendered | undefined);
       if (turn !== undefined) turns.push(turn);
     }
     return turns;
@@ -65,7 +64,16 @@ export class TurnCache {
     return text;
   }
 
-  #get(key: string): TurnView | string | undefined {
+  /** The packet as it stands in a request. */
+  async renderedPacket(
+    ref: SessionRef,
+    packet: { readonly from: number; readonly to: number; readonly seq: number },
+  ): Promise<Rendered | null> {
+    const text = await this.packet(ref, packet.seq);
+    return text === null ? null : rendered(packetMessages({ from: packet.from, to: packet.to, text }));
+  }
+
+  #get(key: string): Rendered | string | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
@@ -73,7 +81,7 @@ export class TurnCache {
     return entry.value;
   }
 
-  #put(key: string, value: TurnView | string, bytes: number): void {
+  #put(key: string, value: Rendered | string, bytes: number): void {
     if (bytes > this.#limitBytes || this.#entries.has(key)) return;
     this.#entries.set(key, { value, bytes });
     this.#bytes += bytes;

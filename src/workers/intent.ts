@@ -2,6 +2,8 @@
 import type { ChatRequest } from '../context/request.ts';
 import type { Claim } from '../db/contract.ts';
 import { classifierRequest, readClassification } from '../intent/classifier.ts';
+import { blake3Hex } from '../ledger/chain.ts';
+import { canonicalJson } from '../ledger/json.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import { visibleText } from '../ledger/view.ts';
 import type { JobRef } from '../queues/contract.ts';
@@ -43,7 +45,7 @@ async function performIntent(
       purpose: 'intent',
       attempt: claim.call.attempt,
       leg: bound.leg,
-      request,
+      requestDigest: blake3Hex(canonicalJson(request)),
       requestBytes: 0,
       prefixDigest: null,
       totalMs: Math.round(performance.now() - startedMs),

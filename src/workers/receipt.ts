@@ -1,7 +1,4 @@
 /** The work receipt: what one model call cost and how it ended, on every way out. */
-import type { ChatRequest } from '../context/request.ts';
-import { blake3Hex } from '../ledger/chain.ts';
-import { canonicalJson } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
 import type { CallOutcome, Leg } from '../providers/contract.ts';
 
@@ -12,7 +9,7 @@ export interface ReceiptFacts {
   readonly purpose: BodyOf<'work-receipt'>['purpose'];
   readonly attempt: number;
   readonly leg: Leg;
-  readonly request: ChatRequest | null;
+  readonly requestDigest: string;
   readonly requestBytes: number;
   readonly prefixDigest: string | null;
   readonly totalMs: number;
@@ -20,7 +17,8 @@ export interface ReceiptFacts {
 
 export function receipt(facts: ReceiptFacts, outcome: CallOutcome): RecordDraft {
   const reply = outcome.ok ? outcome.reply : null;
-  const { turnId, child, step, purpose, attempt, leg, request, requestBytes, prefixDigest, totalMs } = facts;
+  const { turnId, child, step, purpose, attempt, leg, requestDigest, requestBytes, prefixDigest, totalMs } =
+    facts;
   return {
     kind: 'work-receipt',
     turnId,
@@ -35,7 +33,7 @@ export function receipt(facts: ReceiptFacts, outcome: CallOutcome): RecordDraft 
       settlement: outcome.ok ? 'answered' : settlementOf(outcome.failure),
       problem: outcome.ok ? null : outcome.failure.message,
       usage: reply?.usage ?? null,
-      requestDigest: request === null ? null : blake3Hex(canonicalJson(request)),
+      requestDigest,
       prefixDigest,
       requestBytes,
       firstTokenMs: reply?.firstTokenMs ?? null,

@@ -101,7 +101,7 @@ async function send(
       purpose: 'step',
       attempt: claim.call.attempt,
       leg: bound.leg,
-      request: prepared.assembled.request,
+      requestDigest: prepared.assembled.requestDigest,
       requestBytes: prepared.assembled.requestBytes,
       prefixDigest: input.prefix.digest,
       totalMs: Math.round(performance.now() - startedMs),

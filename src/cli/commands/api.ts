@@ -1,4 +1,4 @@
-import { startApi } from '../../api/index.ts';
+import { startApi } from '../../api/app.ts';
 import { startStack } from '../../app/stack.ts';
 import type { Command } from '../command.ts';
 import { EXIT } from '../exit.ts';

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import type { TurnHandle, Turnwright } from '../../client/index.ts';
 import type { Command, Invocation } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit.ts';
+import { EXIT } from '../exit.ts';
 import { shown } from '../output.ts';
 import { connect } from '../server.ts';
 import { type Style, styleFor } from '../style.ts';
@@ -74,8 +74,9 @@ async function speak(
   const streamed = await stream({ context, output }, handle, style);
   const turn = await handle.get(context.stopped);
   const answer = turn.answer ?? '';
-  if (answer !== streamed.trim()) output.say(shown(answer));
-  else output.say('');
+  // Pieces may be missing; the stored answer is the whole.
+  if (answer.startsWith(streamed)) output.say(shown(answer.slice(streamed.length)));
+  else output.say(`\n${shown(answer)}`);
   if (turn.outcome !== 'completed') output.progress(style.bad(`${turn.outcome}: ${turn.reason}`));
   return { input, turn: turn.id, outcome: turn.outcome ?? turn.state, answer: turn.answer };
 }
@@ -101,7 +102,9 @@ async function stream({ context, output }: Face, handle: TurnHandle, style: Styl
       output.progress(style.dim(`${String(data.name)} → ${String(data.evidence)}`));
     } else if (type === 'turn.waiting') {
       startLine();
-      output.progress(style.dim(`The turn waits for a person to allow a call: POST /v1/turns/${handle.id}/signals`));
+      output.progress(
+        style.dim(`The turn waits for a person to allow a call: POST /v1/turns/${handle.id}/signals`),
+      );
     }
   }
   return written;

@@ -25,7 +25,10 @@ export const create: Command = {
         return value === undefined ? [] : [[name, value]];
       }),
     );
-    const wanted = { ...named, ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }) };
+    const wanted = {
+      ...named,
+      ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
+    };
     const session = await (await connect(context)).sessions.create(wanted, context.stopped);
     output.result({ session }, () => session.id);
     return EXIT.done;
@@ -45,7 +48,7 @@ export const show: Command = {
 
 export const verify: Command = {
   name: 'session verify',
-  summary: "Check every record of a session against its chain",
+  summary: 'Check every record of a session against its chain',
   ...ONE_SESSION,
   run: async ({ context, output, positionals: [id = ''] }) => {
     const verdict = await (await connect(context)).sessions.verify(id, context.stopped);

@@ -88,8 +88,14 @@ export const replay: Command = {
     const replayed = await (await connect(context)).turns.replay(id, context.stopped);
     output.result(replayed, () => {
       const columns = [{ title: 'Event' }, { title: 'State after it' }, { title: 'Same' }];
-      const rows = replayed.steps.map((step) => [step.type, oneLine(step.state, REASON_CHARS), step.matches ? 'yes' : 'NO']);
-      const verdict = replayed.matches ? 'Every snapshot came out as it is stored.' : 'The replay differs from what is stored.';
+      const rows = replayed.steps.map((step) => [
+        step.type,
+        oneLine(step.state, REASON_CHARS),
+        step.matches ? 'yes' : 'NO',
+      ]);
+      const verdict = replayed.matches
+        ? 'Every snapshot came out as it is stored.'
+        : 'The replay differs from what is stored.';
       return `${table(columns, rows)}\n${verdict}`;
     });
     return replayed.matches ? EXIT.done : EXIT.failed;
@@ -105,7 +111,10 @@ export const stuck: Command = {
       turns.length === 0
         ? 'No turn is stuck.'
         : turns
-            .map((turn) => `${turn.id}  for ${Math.round(turn.stuck_seconds)} s\n  ${shown(turn.reason)}\n  ${shown(turn.action)}`)
+            .map(
+              (turn) =>
+                `${turn.id}  for ${Math.round(turn.stuck_seconds)} s\n  ${shown(turn.reason)}\n  ${shown(turn.action)}`,
+            )
             .join('\n'),
     );
     return EXIT.done;
@@ -132,7 +141,9 @@ async function follow({ context, output }: Invocation, handle: TurnHandle): Prom
     if (/^\d+$/.test(event.id)) events.push(event);
   }
   const turn = await handle.get(context.stopped);
-  output.result({ turn, events }, () => shown(turn.answer ?? `The turn ended ${turn.outcome}: ${turn.reason}.`));
+  output.result({ turn, events }, () =>
+    shown(turn.answer ?? `The turn ended ${turn.outcome}: ${turn.reason}.`),
+  );
   return turn.outcome === 'completed' ? EXIT.done : EXIT.failed;
 }
 
@@ -166,6 +177,7 @@ function turnText(turn: Turn): string {
 async function readAll(stream: AsyncIterable<Buffer | string>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of stream) text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+  for await (const chunk of stream)
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
   return text;
 }

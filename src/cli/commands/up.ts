@@ -1,8 +1,8 @@
-import { startApi } from '../../api/index.ts';
+import { resolve } from 'node:path';
+import { startApi } from '../../api/app.ts';
 import type { Config } from '../../app/config.ts';
 import { type Stack, startStack } from '../../app/stack.ts';
 import { findKey } from '../../db/keys.ts';
-import { resolve } from 'node:path';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { keyFilePath, readKeyFile, writeKeyFile } from '../key-file.ts';
@@ -16,7 +16,11 @@ export const command: Command = {
   summary: 'Run database, queue, workers, API and board in this process until stopped',
   options: {
     port: { type: 'string', value: 'PORT', help: 'port to listen on; TURNWRIGHT_PORT or 4080 unless given' },
-    data: { type: 'string', value: 'DIR', help: 'data folder; TURNWRIGHT_DATA_DIR or .turnwright unless given' },
+    data: {
+      type: 'string',
+      value: 'DIR',
+      help: 'data folder; TURNWRIGHT_DATA_DIR or .turnwright unless given',
+    },
   },
   run: async (invocation) => {
     const { context, output } = invocation;
@@ -46,7 +50,8 @@ export const command: Command = {
 function adjusted(config: Config, { text, context }: Invocation, simulation: Simulation | null): Config {
   const [port, data] = [text('port'), text('data')];
   const withFolder = data === undefined ? config : { ...config, dataDir: resolve(context.cwd, data) };
-  const withPort = port === undefined ? withFolder : { ...withFolder, port: wholeNumber(port, '--port', 0, 65_535) };
+  const withPort =
+    port === undefined ? withFolder : { ...withFolder, port: wholeNumber(port, '--port', 0, 65_535) };
   return simulation === null ? withPort : withLeg(withPort, simulation.leg);
 }
 
@@ -60,29 +65,48 @@ async function greet(
   const key = await keyOf(services, config.dataDir, url);
   const legs = config.legs.map((leg) => leg.name);
   const keyFile = keyFilePath(config.dataDir);
-  output.result({ url, board: `${url}/board`, key, key_file: keyFile, data: config.dataDir, legs, simulated: simulation !== null }, () =>
-    [
-      `API     ${url}`,
-      `Board   ${url}/board`,
-      `Key     ${key}`,
-      `        also in ${keyFile}, where turn, session and chat find it`,
-      `Data    ${config.dataDir}`,
-      `Legs    ${legs.join(', ')}`,
-      ...(simulation === null
-        ? []
-        : [`        ${simulation.banner}`, '        No leg is configured: replies are SIMULATED. Name one in turnwright.config.ts.']),
-      '',
-      'Try `turnwright chat` in another terminal. Ctrl-C stops.',
-    ].join('\n'),
+  output.result(
+    {
+      url,
+      board: `${url}/board`,
+      key,
+      key_file: keyFile,
+      data: config.dataDir,
+      legs,
+      simulated: simulation !== null,
+    },
+    () =>
+      [
+        `API     ${url}`,
+        `Board   ${url}/board`,
+        `Key     ${key}`,
+        `        also in ${keyFile}, where turn, session and chat find it`,
+        `Data    ${config.dataDir}`,
+        `Legs    ${legs.join(', ')}`,
+        ...(simulation === null
+          ? []
+          : [
+              `        ${simulation.banner}`,
+              '        No leg is configured: replies are SIMULATED. Name one in turnwright.config.ts.',
+            ]),
+        '',
+        'Try `turnwright chat` in another terminal. Ctrl-C stops.',
+      ].join('\n'),
   );
 }
 
 /** The key of the last start is used again while the database still knows it. */
-async function keyOf({ pool, databaseUrl }: Stack['services'], dataDir: string, url: string): Promise<string> {
+async function keyOf(
+  { pool, databaseUrl }: Stack['services'],
+  dataDir: string,
+  url: string,
+): Promise<string> {
   const file = await readKeyFile(dataDir);
   const holder = file === null ? null : await findKey(pool, file.key);
   const key =
-    file !== null && holder?.tenant === DEFAULT_TENANT.tenant ? file.key : (await issueKey(databaseUrl, 'up')).key;
+    file !== null && holder?.tenant === DEFAULT_TENANT.tenant
+      ? file.key
+      : (await issueKey(databaseUrl, 'up')).key;
   await writeKeyFile(dataDir, { url, key });
   return key;
 }

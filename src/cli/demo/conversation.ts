@@ -1,6 +1,9 @@
 /** Asks the turns one after another over HTTP and follows each by its events. */
+
+import type { Services } from '../../app/services.ts';
 import type { TurnEvent, TurnHandle, Turnwright } from '../../client/index.ts';
-import type { SessionRef, Store } from '../../db/index.ts';
+import type { SessionRef } from '../../db/index.ts';
+import { DRAIN_CHILD } from '../../ledger/ids.ts';
 import type { Json } from '../../ledger/json.ts';
 import { stepReceipt } from './ledger.ts';
 import type { Progress } from './progress.ts';
@@ -27,7 +30,7 @@ export interface TurnReport {
 
 export interface Conversation {
   readonly client: Turnwright;
-  readonly store: Store;
+  readonly services: Pick<Services, 'store' | 'engine'>;
   readonly ref: SessionRef;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -94,10 +97,11 @@ async function ask(conversation: Conversation, input: string, number: number): P
 }
 
 async function show(
-  { progress, store, ref }: Conversation,
+  conversation: Conversation,
   handle: TurnHandle,
   { type, data }: TurnEvent,
 ): Promise<void> {
+  const { progress, services, ref } = conversation;
   switch (type) {
     case 'turn.reading':
       if (data.source === 'classifier') {
@@ -112,7 +116,7 @@ async function show(
       return;
     case 'step.completed': {
       const step = Number(data.step);
-      const receipt = await stepReceipt(store, ref, handle.id, step);
+      const receipt = await stepReceipt(services.store, ref, handle.id, step);
       progress.step(step, calledTools(data.tool_calls), receipt?.usage ?? null);
       return;
     }
@@ -124,7 +128,7 @@ async function show(
       return;
     case 'turn.waiting':
       progress.pool('turn', 'waits for consent to the call, holding no worker; the demo consents');
-      await handle.signal({ type: 'approve' });
+      await consent(conversation, handle.id);
       return;
     case 'step.retrying':
       progress.pool('step', `tried again after ${textOf(data.code)}`);
@@ -132,6 +136,16 @@ async function show(
     default:
       return;
   }
+}
+
+/** Stored as an event from outside; a job of the `turn` pool applies it. */
+async function consent({ services: { store, engine }, ref }: Conversation, turn: string): Promise<void> {
+  const actor = { ...ref, actor: turn };
+  const revision = (await store.load(actor))?.actor.revision ?? 0;
+  const event = JSON.stringify({ type: 'turn.decide', approve: true });
+  const dispatch = await store.submitEvent(actor, `decide.${revision}`, event);
+  if (dispatch === null) return;
+  await engine.admission.handOver('turn', [{ ref: { ...actor, child: DRAIN_CHILD, dispatch }, priority: 0 }]);
 }
 
 function calledTools(calls: Json | undefined): readonly string[] {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startApi } from '../../api/index.ts';
+import { startApi } from '../../api/app.ts';
 import { type Stack, startStack } from '../../app/stack.ts';
 import { Turnwright } from '../../client/index.ts';
 import { revokeKey } from '../../db/keys.ts';
@@ -151,7 +151,7 @@ async function converse(demo: Demo, stack: Stack): Promise<DemoReport> {
     const client = new Turnwright({ url: apiUrl ?? '', key });
     const session = await client.sessions.create({ metadata: { demo: true } }, signal);
     const ref = { tenant: DEFAULT_TENANT.tenant, session: session.id };
-    const conversation: Conversation = { client, store, ref, progress: demo.progress, signal };
+    const conversation: Conversation = { client, services, ref, progress: demo.progress, signal };
     const turns = await ask(demo, conversation);
     const pools = await poolReports(services, await sessionFacts(store, ref), turns);
     return {

@@ -1,10 +1,10 @@
 /** Plan to request: prefix, packet, whole turns, the open turn with its tail. Same inputs, same bytes. */
-import type { TurnView } from '../../ledger/view.ts';
+import { blake3Hex } from '../../ledger/chain.ts';
+import { canonicalJson } from '../../ledger/json.ts';
 import type { ChatMessage, ChatRequest } from '../request.ts';
 import { escapeMarkers, tagged } from './markers.ts';
 import type { Prefix } from './prefix.ts';
-import { renderTail } from './tail.ts';
-import { renderTurn, weighMessages } from './turn.ts';
+import type { Rendered } from './turn.ts';
 
 /** Named by every plan: a request of another version cannot be rebuilt byte for byte. */
 export const ASSEMBLER_VERSION = 1;
@@ -17,10 +17,10 @@ export interface PacketPiece {
 
 export interface AssembleInput {
   readonly prefix: Prefix;
-  readonly packet: PacketPiece | null;
+  readonly packet: Rendered | null;
   /** The planned turns, oldest first. */
-  readonly history: readonly TurnView[];
-  readonly open: TurnView;
+  readonly history: readonly Rendered[];
+  readonly open: Rendered;
   readonly maxTokens: number;
   readonly cacheKey: string;
 }
@@ -29,27 +29,34 @@ export interface Assembled {
   readonly request: ChatRequest;
   /** Prefix and messages, as `tokensPerByte` counts them. */
   readonly requestBytes: number;
+  /** Names the request's bytes by its pieces: a turn that was sent before is not hashed again. */
+  readonly requestDigest: string;
 }
 
 export function assemble(input: AssembleInput): Assembled {
-  const history = [
-    ...packetMessages(input.packet),
-    ...input.history.flatMap((turn) => renderTurn(turn, null)),
-  ];
-  const messages = [...history, ...renderTurn(input.open, renderTail(input.open))];
-  const breakpoints = [...new Set([-1, history.length - 1, messages.length - 1])];
-  const request: ChatRequest = {
-    system: input.prefix.system,
-    tools: input.prefix.tools,
-    messages,
-    maxTokens: input.maxTokens,
-    cache: { key: input.cacheKey, breakpoints },
+  const { prefix, packet, open, maxTokens } = input;
+  const before = packet === null ? input.history : [packet, ...input.history];
+  const pieces = [...before, open];
+  const messages = pieces.flatMap((piece) => piece.messages);
+  const endOfHistory = messages.length - open.messages.length - 1;
+  const breakpoints = [...new Set([-1, endOfHistory, messages.length - 1])];
+  const digests = pieces.map((piece) => piece.digest);
+  return {
+    request: {
+      system: prefix.system,
+      tools: prefix.tools,
+      messages,
+      maxTokens,
+      cache: { key: input.cacheKey, breakpoints },
+    },
+    requestBytes: pieces.reduce((sum, piece) => sum + piece.bytes, prefix.bytes),
+    requestDigest: blake3Hex(
+      canonicalJson({ v: ASSEMBLER_VERSION, prefix: prefix.digest, maxTokens, pieces: digests }),
+    ),
   };
-  return { request, requestBytes: input.prefix.bytes + weighMessages(messages) };
 }
 
-export function packetMessages(packet: PacketPiece | null): readonly ChatMessage[] {
-  if (packet === null) return [];
+export function packetMessages(packet: PacketPiece): readonly ChatMessage[] {
   const text = tagged('context_summary', escapeMarkers(packet.text), ` turns="${packet.from}-${packet.to}"`);
   return [{ role: 'user', content: [{ type: 'text', text }] }];
 }

@@ -16,10 +16,13 @@ export function renderTail(turn: TurnView): string | null {
   return sections.length > 0 ? `${sections.join('\n')}\n\n` : null;
 }
 
-function localTime(utc: string, timezone: string): string {
-  return new Intl.DateTimeFormat('sv-SE', {
-    dateStyle: 'short',
-    timeStyle: 'medium',
-    timeZone: timezone,
-  }).format(new Date(utc));
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Making a format costs far more than using one. */
+function localTime(utc: string, timeZone: string): string {
+  const known = formats.get(timeZone);
+  const format =
+    known ?? new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone });
+  if (known === undefined) formats.set(timeZone, format);
+  return format.format(new Date(utc));
 }

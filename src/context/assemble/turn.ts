@@ -1,5 +1,6 @@
 /** Renders one turn as messages. The same walk serves the request, the weight the planner uses and the close. */
 import type { AssistantBlock, InputBlock, ToolResultBlock } from '../../ledger/blocks.ts';
+import { blake3Hex } from '../../ledger/chain.ts';
 import { byteLength, canonicalJson } from '../../ledger/json.ts';
 import { type StepView, type TurnView, toolCalls } from '../../ledger/view.ts';
 import type { ChatMessage } from '../request.ts';
@@ -21,6 +22,17 @@ export function renderTurn(turn: TurnView, tail: string | null): readonly ChatMe
   const messages: ChatMessage[] = [{ role: 'user', content: directive(turn.input, tail) }];
   for (const step of turn.steps) messages.push(...renderStep(step, turn.closed === null));
   return messages;
+}
+
+/** Messages with what they weigh and what names their bytes: made once for a turn that will not change. */
+export interface Rendered {
+  readonly messages: readonly ChatMessage[];
+  readonly bytes: number;
+  readonly digest: string;
+}
+
+export function rendered(messages: readonly ChatMessage[]): Rendered {
+  return { messages, bytes: weighMessages(messages), digest: blake3Hex(canonicalJson(messages)) };
 }
 
 function directive(input: readonly InputBlock[], tail: string | null): readonly InputBlock[] {

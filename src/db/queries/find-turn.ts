@@ -32,12 +32,12 @@ export interface TurnWithRecords {
   readonly records: readonly RawRecord[];
 }
 
-const FIND = `
-  SELECT t.turn_id AS turn, t.session_id AS session, t.head_id AS head, t.number, t.status, t.outcome, t.reason, t.steps, t.priority,
+const COLUMNS = `t.turn_id AS turn, t.session_id AS session, t.head_id AS head, t.number, t.status, t.outcome, t.reason, t.steps, t.priority,
     t.accepted_at AS "acceptedAt", t.started_at AS "startedAt", t.closed_at AS "closedAt",
     json_build_object('machine', a.machine, 'version', a.version, 'revision', a.revision, 'snapshot', a.snapshot,
-      'status', a.status, 'parkedReason', a.parked_reason) AS actor
-  FROM turnwright.turns t
+      'status', a.status, 'parkedReason', a.parked_reason) AS actor`;
+
+const FROM = `FROM turnwright.turns t
   JOIN turnwright.actors a ON a.tenant_id = t.tenant_id AND a.session_id = t.session_id AND a.actor_id = t.turn_id
   WHERE t.tenant_id = $1 AND t.turn_id = $2`;
 
@@ -52,28 +52,24 @@ const SHOWN_KINDS = [
 ];
 
 export async function findTurn(pool: pg.Pool, tenant: string, turn: string): Promise<TurnRow | null> {
-  return withTenant(pool, tenant, (client) => rowOf(client, tenant, turn));
+  return withTenant(pool, tenant, async (client) => {
+    const found = await client.query<TurnRow>(`SELECT ${COLUMNS} ${FROM}`, [tenant, turn]);
+    return found.rows[0] ?? null;
+  });
 }
 
+/** One statement, so one state of the database: a turn shown as closed shows its answer too. */
 export async function findTurnWithRecords(
   pool: pg.Pool,
   tenant: string,
   turn: string,
 ): Promise<TurnWithRecords | null> {
   return withTenant(pool, tenant, async (client) => {
-    // One snapshot: a turn shown as closed shows its answer too.
-    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    const row = await rowOf(client, tenant, turn);
-    if (row === null) return null;
-    const read = await client.query<{ records: readonly RawRecord[] }>(
-      'SELECT turnwright.turn_records($1, $2, $3, $4) AS records',
-      [tenant, row.session, turn, SHOWN_KINDS],
+    const found = await client.query<TurnRow & Pick<TurnWithRecords, 'records'>>(
+      `SELECT ${COLUMNS}, turnwright.turn_records(t.tenant_id, t.session_id, t.turn_id, $3) AS records ${FROM}`,
+      [tenant, turn, SHOWN_KINDS],
     );
-    return { row, records: read.rows[0]?.records ?? [] };
+    const row = found.rows[0];
+    return row === undefined ? null : { row, records: row.records };
   });
-}
-
-async function rowOf(client: pg.ClientBase, tenant: string, turn: string): Promise<TurnRow | null> {
-  const found = await client.query<TurnRow>(FIND, [tenant, turn]);
-  return found.rows[0] ?? null;
 }
