@@ -91,7 +91,7 @@ BEGIN
     'loaded', v_loaded,
     'records', coalesce(v_records, '[]'::json),
     'closed', CASE WHEN v_call.src = 'step' AND NOT v_planned THEN turnwright.closed_turns(p_tenant, p_session,
-      (v_loaded -> 'turn' ->> 'head')::uuid, (v_loaded -> 'turn' ->> 'number')::integer, 64) END,
+      (v_loaded -> 'turn' ->> 'head')::uuid, (v_loaded -> 'turn' ->> 'number')::integer, 256) END,
     'packets', CASE WHEN v_call.src IN ('step', 'summary') THEN (
       SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
         SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session

@@ -32,7 +32,7 @@ export const CONTROL_ROUTES: readonly Route[] = [
     missing: 'turn_not_found',
     body: signal,
     answers: { 200: { description: 'The turn after the decision.', schema: oneTurn } },
-    errors: ['invalid_request', 'turn_closed', 'turn_not_waiting', 'turn_parked', 'busy'],
+    errors: ['turn_closed', 'turn_not_waiting', 'turn_parked', 'busy'],
     handle: async (context, call) => {
       await decide(context, call);
       return { status: 200, body: await shownTurn(context, call.caller.tenant, call.id) };

@@ -11,6 +11,8 @@ const API_VERSION = 'v1';
 /** What any route that needs a key may answer. */
 const KEYED_ERRORS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited'];
 const ANY_ERRORS: readonly ErrorCode[] = ['database_unreachable', 'internal'];
+/** What any route that may be sent a body may answer, a body it does not take included. */
+const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type'];
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -101,7 +103,8 @@ function failuresOf(route: Route): Document {
   const codes = new Set<ErrorCode>([
     ...route.errors,
     ...(route.missing === undefined ? [] : [route.missing]),
-    ...(route.query === undefined && route.body === undefined ? [] : (['invalid_request'] as const)),
+    ...(route.query === undefined ? [] : (['invalid_request'] as const)),
+    ...(route.method === 'GET' ? [] : BODY_ERRORS),
     ...(route.access === null ? [] : KEYED_ERRORS),
     ...ANY_ERRORS,
   ]);

@@ -20,7 +20,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     body: newSession,
     bodyOptional: true,
     answers: { 201: { description: 'The session.', schema: oneSession } },
-    errors: ['invalid_request', 'unknown_leg', 'unknown_tool', 'body_too_large', 'unsupported_media_type'],
+    errors: ['unknown_leg', 'unknown_tool'],
     handle: async (context, call) => {
       const { config, engine, newId } = context.services;
       const settings = sessionConfig(call.body, { ...config, tools: context.tools });
@@ -42,7 +42,7 @@ export const SESSION_ROUTES: readonly Route[] = [
         schema: z.strictObject({ sessions: z.array(session), next_cursor: z.uuid().nullable() }),
       },
     },
-    errors: ['invalid_request'],
+    errors: [],
     handle: async ({ services }, { caller, query }) => {
       const rows = await listSessions(services.pool, caller.tenant, {
         before: query.cursor ?? null,

@@ -34,13 +34,10 @@ export const TURN_ROUTES: readonly Route[] = [
     body: newTurn,
     answers: { 202: { description: 'The turn.', schema: oneTurn } },
     errors: [
-      'invalid_request',
       'idempotency_conflict',
       'session_archived',
       'turn_running',
       'busy',
-      'body_too_large',
-      'unsupported_media_type',
     ],
     handle: async (context, call) => {
       const ref = { tenant: call.caller.tenant, session: call.id };
@@ -79,7 +76,7 @@ export const TURN_ROUTES: readonly Route[] = [
       200: { description: 'The stream, up to and with its closing event.', mediaType: 'text/event-stream' },
       204: { description: 'The turn ended and every event was seen: do not reconnect.' },
     },
-    errors: ['invalid_request'],
+    errors: [],
     handle: follow,
   }),
   route({
@@ -90,7 +87,7 @@ export const TURN_ROUTES: readonly Route[] = [
     missing: 'turn_not_found',
     query: noQuery,
     answers: { 200: { description: 'Each event with the state after it.', schema: replayed } },
-    errors: ['snapshot_refused'],
+    errors: ['snapshot_refused', 'ledger_corrupt'],
     handle: async (context, call) => ({ status: 200, body: await replayTurn(context, call) }),
   }),
 ];
@@ -176,10 +173,24 @@ async function replayTurn(context: ApiContext, call: Call): Promise<z.infer<type
     );
   const ref = { ...refOf(call.caller.tenant, row), actor: row.turn };
   const events = unfold(await readAppliedEvents(context.services.pool, ref));
-  const steps = replay(MACHINES, machine, version, events).map(({ id, type, matches, snapshot }) => {
+  const steps = run(() => replay(MACHINES, machine, version, events)).map(({ id, type, matches, snapshot }) => {
     const parsed = JSON.parse(snapshot) as JsonObject;
     const state = typeof parsed.value === 'string' ? parsed.value : JSON.stringify(parsed.value);
     return { id, type, state, matches, snapshot: parsed };
   });
   return { turn: row.turn, machine, version, matches: steps.every((step) => step.matches), steps };
+}
+
+/** Events that were altered may lead nowhere at all. */
+function run<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    const found = cause instanceof Error ? cause.message : String(cause);
+    throw new TurnwrightError(
+      'ledger_corrupt',
+      `The stored events cannot be run again: ${found}. They were altered, or are of another version.`,
+      { cause },
+    );
+  }
 }

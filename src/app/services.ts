@@ -19,8 +19,9 @@ import {
   createRedisBus,
 } from '../queues/index.ts';
 import { Admission } from '../runtime/admission.ts';
-import { Engine } from '../runtime/engine.ts';
+import { Engine, type EngineOptions } from '../runtime/engine.ts';
 import { Sweeper } from '../runtime/sweeper.ts';
+import { TurnCache } from '../runtime/turn-cache.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './logger.ts';
 
@@ -44,6 +45,7 @@ export interface Services {
   readonly queue: BullBackend;
   readonly bus: Bus;
   readonly engine: Engine;
+  readonly turns: TurnCache;
   readonly sweeper: Sweeper;
   readonly newId: () => string;
   /** Everything but the database of an embedded stack, which its owner stops. */
@@ -82,7 +84,9 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   });
   sweeper = openSweeper(config, { upkeep, queue, admission, onError });
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const engine = new Engine({ store, registry: MACHINES, admission, nowMs: Date.now, timezone });
+  const turns = new TurnCache(store);
+  const onClosed: EngineOptions['onClosed'] = (session, closed) => turns.keep(session, closed);
+  const engine = new Engine({ store, registry: MACHINES, admission, nowMs: Date.now, timezone, onClosed });
   return {
     config,
     logger,
@@ -95,6 +99,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     queue,
     bus,
     engine,
+    turns,
     sweeper,
     newId: () => uuidv7(Date.now(), randomBytes(16)),
     close: async () => {

@@ -6,7 +6,6 @@ import { Profiles } from '../runtime/profiles.ts';
 import { RequestBuilder } from '../runtime/request.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
 import { SessionConfigs } from '../runtime/sessions.ts';
-import { TurnCache } from '../runtime/turn-cache.ts';
 import { builtinTools } from '../tools/builtins/index.ts';
 import { createToolSurface } from '../tools/surface.ts';
 import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
@@ -108,8 +107,7 @@ async function takeJobs(
 }
 
 function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
-  const { config, store, engine, bus, newId } = services;
-  const turns = new TurnCache(store);
+  const { config, store, engine, turns, bus, newId } = services;
   return {
     host,
     configs: new SessionConfigs(engine),

@@ -32,7 +32,8 @@ const SIGNALS: readonly { readonly act: Act; readonly words: RegExp }[] = [
   { act: 'converse', words: /^(?:hi|hello|thanks|thank you|ok|okay|good (?:morning|evening))\b/iu },
 ];
 
-const FILE_LIKE = /(?:^|[\s"'`(])[\w./-]+\.[A-Za-z0-9]{1,8}(?=$|[\s"'`).,:;?!])/u;
+/** An extension has a letter, so that a number is no file. */
+const FILE_LIKE = /(?:^|[\s"'`(])[\w./-]+\.(?=\d*[A-Za-z])[A-Za-z0-9]{1,8}(?=$|[\s"'`).,:;?!])/u;
 const FILE_WORDS = /\b(?:files?|folders?|director(?:y|ies)|paths?|code|source|readme|lines?)\b/iu;
 
 export function readLexically(directive: string): Reading {

@@ -9,7 +9,7 @@ import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
 import type { Admission } from './admission.ts';
 import { CommitBuilder } from './commit-builder.ts';
-import { buildHop, type HopContext, type MachineEvent, type NewActor } from './hop.ts';
+import { buildHop, type ClosedTurn, type HopContext, type MachineEvent, type NewActor } from './hop.ts';
 import { findMachine } from './snapshot.ts';
 
 /** Lost races on one session before the caller is told to come back. */
@@ -51,12 +51,20 @@ export type Delivered =
   | 'parked'
   | 'missing';
 
+interface Built {
+  readonly commit: Commit;
+  readonly closed: ClosedTurn | null;
+  readonly outcome: Delivered;
+}
+
 export interface EngineOptions {
   readonly store: Store;
   readonly registry: MachineRegistry;
   readonly admission: Admission;
   readonly nowMs: () => number;
   readonly timezone: string;
+  /** After the commit that closed a turn. */
+  readonly onClosed?: (session: string, closed: ClosedTurn) => void;
 }
 
 export class Engine {
@@ -89,7 +97,10 @@ export class Engine {
         continue;
       }
       const result = await this.commit(built.commit);
-      if (result === 'applied') return built.outcome;
+      if (result === 'applied') {
+        if (built.closed !== null) this.#options.onClosed?.(ref.session, built.closed);
+        return built.outcome;
+      }
       if (result !== 'conflict') return result;
       loaded = null;
       records = null;
@@ -130,11 +141,7 @@ export class Engine {
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
   }
 
-  #build(
-    loaded: Loaded,
-    delivery: Delivery,
-    records: readonly RawRecord[] | null,
-  ): 'needs-records' | { readonly commit: Commit; readonly outcome: Delivered } {
+  #build(loaded: Loaded, delivery: Delivery, records: readonly RawRecord[] | null): 'needs-records' | Built {
     const builder = new CommitBuilder(loaded.session);
     if (delivery.settle !== undefined) builder.settle = delivery.settle;
     const head = loaded.turn?.head ?? loaded.session.liveHead;
@@ -154,7 +161,7 @@ export class Engine {
         revision: null,
         digest: null,
       });
-      return { commit: builder.build(), outcome: 'left-for-other-version' };
+      return { commit: builder.build(), closed: null, outcome: 'left-for-other-version' };
     }
     try {
       const built = buildHop(
@@ -163,10 +170,10 @@ export class Engine {
         { loaded, event: delivery, records },
         delivery.onClose,
       );
-      return built.kind === 'needs-records' ? 'needs-records' : { commit: built.commit, outcome: 'applied' };
+      return built.kind === 'needs-records' ? 'needs-records' : { ...built, outcome: 'applied' };
     } catch (error) {
       if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;
-      return { commit: parked(loaded, head, error.message), outcome: 'parked' };
+      return { commit: parked(loaded, head, error.message), closed: null, outcome: 'parked' };
     }
   }
 

@@ -3,7 +3,7 @@
  * actor it touches, its records, its calls, timers and hand-overs change together or not at all.
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from 'xstate';
-import { renderTurn, weighMessages } from '../context/assemble/turn.ts';
+import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
 import type { ActorState, Commit, Loaded, RawRecord } from '../db/contract.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
@@ -163,8 +163,15 @@ export interface EventHop {
   readonly records: readonly RawRecord[] | null;
 }
 
+/** A turn as it renders from its close on. */
+export interface ClosedTurn {
+  readonly head: string;
+  readonly number: number;
+  readonly piece: Rendered;
+}
+
 export type BuiltHop =
-  | { readonly kind: 'commit'; readonly commit: Commit }
+  | { readonly kind: 'commit'; readonly commit: Commit; readonly closed: ClosedTurn | null }
   | { readonly kind: 'needs-records' };
 
 /** Adds the event's consequences to `builder`, which may hold a worker's own records already. */
@@ -184,9 +191,10 @@ export function buildHop(
   // The call that brings the event has settled: it is no child to stop.
   const openChildren = actor.openChildren.filter((child) => child !== hop.event.id);
   const { closes } = stepActor(builder, context, { ...actor, openChildren }, hop.event, place);
+  let closed: ClosedTurn | null = null;
   if (closes !== null && actor.turn !== null) {
     if (hop.records === null) return { kind: 'needs-records' };
-    closeTurn(builder, context, hop, { ...place, turn: actor.turn }, closes);
+    closed = closeTurn(builder, context, hop, { ...place, turn: actor.turn }, closes);
     for (const created of onClose)
       beginActor(builder, context, created, {
         ...place,
@@ -195,7 +203,7 @@ export function buildHop(
         priority: 0,
       });
   }
-  return { kind: 'commit', commit: builder.build() };
+  return { kind: 'commit', commit: builder.build(), closed };
 }
 
 /** Writes the outcome, weighs the turn as it will render from now on, and starts the turn that waits behind it. */
@@ -205,12 +213,20 @@ function closeTurn(
   hop: EventHop,
   place: Place & { readonly turn: string },
   closes: CloseParams,
-): void {
+): ClosedTurn {
   const { outcome, reason, steps } = closes;
   builder.append(place.head, { kind: 'turn-closed', turnId: place.turn, body: { outcome, reason, steps } });
-  const bytes = weighClosed(hop.records ?? [], builder, place.turn);
-  builder.lists.turnChanges.push({ turn: place.turn, status: 'closed', outcome, reason, steps, bytes });
-  if (hop.loaded.turn?.status !== 'running') return;
+  const piece = renderClosed(hop.records ?? [], builder, place.turn);
+  builder.lists.turnChanges.push({
+    turn: place.turn,
+    status: 'closed',
+    outcome,
+    reason,
+    steps,
+    bytes: piece.bytes,
+  });
+  const closed = { head: place.head, number: hop.loaded.turn?.number ?? 0, piece };
+  if (hop.loaded.turn?.status !== 'running') return closed;
   const { next } = hop.loaded;
   builder.lists.heads.push({ head: place.head, openTurn: next?.turn ?? null });
   if (next !== null)
@@ -220,6 +236,7 @@ function closeTurn(
       head: place.head,
       priority: next.priority,
     });
+  return closed;
 }
 
 export function startTurn(
@@ -237,10 +254,12 @@ export function startTurn(
   stepActor(builder, context, actor, { id: 'start', event: { type: 'turn.start' } }, place);
 }
 
-function weighClosed(stored: readonly RawRecord[], builder: CommitBuilder, turnId: string): number {
+/** From canonical text, as every later reading will render it: the same members in the same order. */
+function renderClosed(stored: readonly RawRecord[], builder: CommitBuilder, turnId: string): Rendered {
   const before = stored.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown }));
-  const added = builder
-    .draftsOf(turnId)
-    .map(({ seq, draft }) => ({ seq, kind: draft.kind, class: 'protocol', turnId, body: draft.body }));
-  return weighMessages(renderTurn(foldTurn([...before, ...added]), null));
+  const added = builder.draftsOf(turnId).map(({ seq, draft }) => {
+    const body: unknown = JSON.parse(canonicalJson(draft.body));
+    return { seq, kind: draft.kind, class: 'protocol', turnId, body };
+  });
+  return rendered(renderTurn(foldTurn([...before, ...added]), null));
 }

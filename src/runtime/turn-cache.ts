@@ -7,6 +7,7 @@ import { packetMessages } from '../context/assemble/assemble.ts';
 import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
 import { foldTurn } from '../ledger/view.ts';
+import type { ClosedTurn } from './hop.ts';
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -50,6 +51,11 @@ export class TurnCache {
       if (turn !== undefined) turns.push(turn);
     }
     return turns;
+  }
+
+  /** Keeps a turn that this process just closed. */
+  keep(session: string, { head, number, piece }: ClosedTurn): void {
+    this.#put(`${session}/${head}/${number}`, piece, piece.bytes);
   }
 
   /** The text of the packet in record `seq`. */

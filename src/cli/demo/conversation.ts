@@ -130,6 +130,9 @@ async function show(
       progress.pool('turn', 'waits for consent to the call, holding no worker; the demo consents');
       await consent(conversation, handle.id);
       return;
+    case 'turn.recovering':
+      progress.pool('step', 'the provider refused it as too long: planned again, smaller');
+      return;
     case 'step.retrying':
       progress.pool('step', `tried again after ${textOf(data.code)}`);
       return;

@@ -18,7 +18,7 @@ export function noteTool(folder: string): Tool {
     approval: true,
     run: async ({ note }) => {
       await appendFile(path, `${note}\n`);
-      return `Kept the note: ${note}`;
+      return `save_note kept: ${note}`;
     },
   });
 }

@@ -33,16 +33,19 @@ export function chooseQuestions(folder: Folder): Questions | null {
     listing(folder.files),
     about,
     ...(name === null || folder.isLarge ? [] : [`Find every line with "${name}".`]),
-    `Once more: what did ${topic.path} say about "${topic.phrase}"?`,
-    `Same for "${(second ?? topic).phrase}"?`,
-    `Use the save_note tool to keep this: "${topic.path} speaks of ${topic.phrase}".`,
+    `What did ${topic.path} say about "${topic.phrase}", once more?`,
+    // Begins with no word that tells what is wanted, so that the reading needs a classifier.
+    `And could you locate "${(second ?? topic).phrase}" too?`,
+    `Use the save_note tool for "${(second ?? topic).phrase}".`,
   ];
-  return { first, more: bulk(folder, topics.slice(1)), last: about };
+  return { first, more: bulk(folder, topics.slice(1)), last: `What did we find about "${topic.phrase}"?` };
 }
 
 interface Topic {
   readonly path: string;
   readonly phrase: string;
+  /** Of the whole file. */
+  readonly chars: number;
 }
 
 /** One phrase of each readable file: a heading where it has one, else a name that stands in it. */
@@ -55,7 +58,7 @@ function topicsOf(files: readonly TextFile[]): readonly Topic[] {
   const ranked = readable.toSorted((a, b) => rank(a) - rank(b) || b.text.length - a.text.length);
   return ranked.flatMap((file) => {
     const phrase = headingOf(file) ?? namesOf(file.text)[0];
-    return phrase === undefined ? [] : [{ path: file.path, phrase }];
+    return phrase === undefined ? [] : [{ path: file.path, phrase, chars: file.text.length }];
   });
 }
 
@@ -87,7 +90,8 @@ function rareName(files: readonly TextFile[], topic: Topic): string | null {
 
 /** Enough to read that a small window overflows: other files whole, then words that stand on many lines. */
 function bulk({ files, isLarge }: Folder, topics: readonly Topic[]): readonly string[] {
-  const reads = topics.map(({ path, phrase }) => `What does ${path} say about "${phrase}"?`);
+  const largestFirst = topics.toSorted((a, b) => b.chars - a.chars);
+  const reads = largestFirst.map(({ path, phrase }) => `What does ${path} say about "${phrase}"?`);
   const words = isLarge ? [] : commonWords(files).map((word) => `Find every line with "${word}".`);
   return [...reads.slice(0, MAX_BULK), ...words].slice(0, MAX_BULK + words.length);
 }
