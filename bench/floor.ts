@@ -4,9 +4,9 @@ import pg from 'pg';
 import type { Services } from '../src/app/services.ts';
 import type { JobRef } from '../src/queues/contract.ts';
 
-export const FLOOR_COMMITS = 6;
-export const FLOOR_CLAIMS = 5;
-export const FLOOR_TRIPS = 5;
+const FLOOR_COMMITS = 6;
+const FLOOR_CLAIMS = 5;
+const FLOOR_TRIPS = 5;
 
 export interface Floor {
   /** Milliseconds of one single-row durable insert on one connection. */

@@ -32,7 +32,7 @@ DECLARE
   v_body text;
   v_data jsonb;
 BEGIN
-  SELECT t.outcome, extract(epoch FROM t.closed_at - t.accepted_at) INTO v_outcome, v_seconds FROM turnwright.turns t
+  SELECT t.outcome, coalesce(extract(epoch FROM t.closed_at - t.accepted_at), 0) INTO v_outcome, v_seconds FROM turnwright.turns t
   WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.turn_id = p_turn AND t.status = 'closed';
   IF v_outcome IS NULL THEN
     RETURN;
@@ -53,9 +53,9 @@ BEGIN
       CONTINUE;
     END;
     IF v_kind = 'check-fired' THEN
-      RETURN QUERY SELECT 'checks', v_data ->> 'check', '', 1::double precision;
+      RETURN QUERY SELECT 'checks', coalesce(v_data ->> 'check', ''), '', 1::double precision;
     ELSIF jsonb_typeof(v_data -> 'usage') = 'object' THEN
-      RETURN QUERY SELECT 'tokens', v_data ->> 'leg', k.kind, (v_data -> 'usage' ->> k.member)::double precision
+      RETURN QUERY SELECT 'tokens', coalesce(v_data ->> 'leg', ''), k.kind, coalesce((v_data -> 'usage' ->> k.member)::double precision, 0)
         FROM (VALUES ('input', 'inputTokens'), ('cache_read', 'cacheReadTokens'), ('cache_write', 'cacheWriteTokens'), ('output', 'outputTokens'))
           AS k(kind, member);
     END IF;

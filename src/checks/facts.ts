@@ -9,8 +9,6 @@ export type StepFacts =
   /** The provider refused the prompt as too long. */
   | { readonly kind: 'over-length' };
 
-export type StepFactKind = StepFacts['kind'];
-
 /** A side call that ended for good without a result. */
 export interface CallFailure {
   readonly code: string;

@@ -7,7 +7,7 @@ import { TurnwrightError } from './errors.ts';
 import { byteLength, canonicalJson } from './json.ts';
 import { classOf, parseBody, type RecordClass, type RecordDraft } from './kinds.ts';
 
-export const ENVELOPE_VERSION = 1;
+const ENVELOPE_VERSION = 1;
 /** The previous digest of a session's first record. */
 export const GENESIS_DIGEST = '0'.repeat(64);
 

@@ -13,8 +13,6 @@ export function uuidv7(nowMs: number, random: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-export type IdSource = () => string;
-
 export const stepChild = (step: number): string => `step-${step}`;
 export const toolChild = (step: number, index: number): string => `tool-${step}-${index}`;
 export const summaryChild = (ordinal: number): string => `summary-${ordinal}`;

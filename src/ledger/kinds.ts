@@ -37,7 +37,7 @@ const count = z.int().nonnegative();
 const data = z.record(z.string(), json);
 
 /** `runs` are turn numbers, both ends included, oldest first: the history a request carries. */
-export const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'packet']) });
+const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'packet']) });
 
 const PROTOCOL = {
   'session-created': z.strictObject({

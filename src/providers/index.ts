@@ -6,19 +6,6 @@ import { readCredential } from './credential.ts';
 import { ollamaProvider } from './ollama/provider.ts';
 import { openAiProvider } from './openai/provider.ts';
 
-export type {
-  CallOptions,
-  CallOutcome,
-  Delta,
-  Leg,
-  MetadataOutcome,
-  ModelMetadata,
-  Provider,
-  ProviderFailure,
-  ProviderKind,
-} from './contract.ts';
-export { PROVIDER_KINDS } from './contract.ts';
-
 const MAKERS: Readonly<Record<ProviderKind, (leg: Leg, secret: string | undefined) => Provider>> = {
   anthropic: anthropicProvider,
   ollama: ollamaProvider,

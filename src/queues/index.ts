@@ -1,19 +1,7 @@
 export { boardQueues } from './bull.ts';
 export { createPostgresBus } from './bus/postgres-bus.ts';
 export { createRedisBus } from './bus/redis-bus.ts';
-export type { Bus, DeltaFrame, DeltaStore, Notices } from './bus.ts';
-export {
-  type Admission,
-  type JobPresence,
-  type JobRef,
-  jobId,
-  jobRef,
-  POOLS,
-  type Pool,
-  type PoolWorker,
-  type QueueBackend,
-  type WorkOptions,
-} from './contract.ts';
+export { type JobRef, jobId, POOLS, type Pool } from './contract.ts';
 export { isPool, POOL_QUEUE_NAMES } from './pools.ts';
 export { createPostgresQueueBackend } from './postgres.ts';
 export { prepareSchema as prepareQueueSchema } from './postgres-connection.ts';

@@ -67,7 +67,7 @@ export function beginActor(
 }
 
 /** Applies one event to a running actor. */
-export function stepActor(
+function stepActor(
   builder: CommitBuilder,
   context: HopContext,
   actor: Omit<ActorState, 'openChildren'> & { readonly openChildren?: readonly string[] },

@@ -43,7 +43,7 @@ function place(path: readonly PropertyKey[]): string {
 }
 
 function found(input: unknown): string {
-  return input === undefined ? 'nothing' : clip(JSON.stringify(input) ?? typeof input, FOUND_CHARS);
+  return input === undefined ? 'nothing' : clip(String(JSON.stringify(input)), FOUND_CHARS);
 }
 
 /** The schema that governs a path, as far as `properties` and `items` lead. */

@@ -14,7 +14,7 @@ import {
   type ToolOutput,
 } from './contract.ts';
 
-export const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 /** The largest delay a Node timer takes; a larger one would fire at once. */
 export const MAX_TOOL_TIMEOUT_MS = 2_147_483_647;
 /** What every provider accepts as the name of a function. */

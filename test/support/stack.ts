@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { type Config, loadConfig } from '../../src/app/config.ts';
 import { createLogger } from '../../src/app/logger.ts';
 import { openServices, type Services } from '../../src/app/services.ts';
 import { startWorkers, type WorkerHost } from '../../src/app/worker-host.ts';
@@ -15,7 +14,6 @@ import type { Json } from '../../src/ledger/json.ts';
 import { ChainVerifier, type StoredRecord, type Verdict } from '../../src/ledger/verify.ts';
 import { finalAnswer, foldTurn } from '../../src/ledger/view.ts';
 import type { MachineRegistry } from '../../src/machines/registry.ts';
-import type { Leg } from '../../src/providers/contract.ts';
 import { type JobRef, POOLS, type Pool } from '../../src/queues/contract.ts';
 import { prepareQueueSchema } from '../../src/queues/index.ts';
 import { type AcceptRequest, acceptTurn } from '../../src/runtime/accept.ts';
@@ -26,6 +24,7 @@ import type { Tool } from '../../src/tools/contract.ts';
 import { until } from './await.ts';
 import { createDatabase, ensureTemplate } from './postgres.ts';
 import { startRedis } from './redis.ts';
+import { type TestConfig, testConfig } from './stack-config.ts';
 
 export const BACKENDS = ['postgres', 'redis'] as const;
 export type Backend = (typeof BACKENDS)[number];
@@ -145,13 +144,21 @@ export async function openTestStack(options: StackOptions): Promise<TestStack> {
   admin.on('error', () => {});
   const tenant = randomUUID();
   await admin.query('INSERT INTO turnwright.tenants (tenant_id, name) VALUES ($1, $2)', [tenant, 'test']);
-  const base = await configOf(options, database.url, redis?.url ?? null, sim.url, root);
+  const base = await testConfig({
+    databaseUrl: database.url,
+    redisUrl: redis?.url ?? null,
+    simUrl: sim.url,
+    root,
+    leaseMs: options.leaseMs ?? LEASE_MS,
+    models: options.models ?? DEFAULT_SIM_MODELS,
+    tools: options.tools ?? [],
+  });
   return new Stack({ options, base, tenant, root, sim, admin, redis, dropDatabase: () => database.stop() });
 }
 
 interface Parts {
   readonly options: StackOptions;
-  readonly base: Config & { readonly databaseUrl: string };
+  readonly base: TestConfig;
   readonly tenant: string;
   readonly root: string;
   readonly sim: Simulator;
@@ -257,11 +264,15 @@ class Stack implements TestStack {
   }
 
   async verify(session: SessionRef): Promise<Verdict> {
-    const verifier = new ChainVerifier(session.session);
-    for await (const record of this.producer.store.records(session)) if (!verifier.next(record)) break;
-    const state = await this.producer.store.loadSession(session, null);
-    if (state === null) throw new Error(`there is no session ${session.session}`);
-    return verifier.end({ nextSeq: state.session.nextSeq, lastDigest: state.session.lastDigest });
+    const end = async () => (await this.producer.store.loadSession(session, null))?.session;
+    for (;;) {
+      const before = await end();
+      if (before === undefined) throw new Error(`there is no session ${session.session}`);
+      const verifier = new ChainVerifier(session.session);
+      for await (const record of this.producer.store.records(session)) if (!verifier.next(record)) break;
+      // A probe may append while the records are read: then they are read again.
+      if ((await end())?.nextSeq === before.nextSeq) return verifier.end(before);
+    }
   }
 
   async worker(options: WorkerOptions = {}): Promise<TestWorker> {
@@ -298,7 +309,7 @@ class Stack implements TestStack {
     await rm(this.root, { recursive: true, force: true });
   }
 
-  #open(config: Config & { readonly databaseUrl: string }): Services {
+  #open(config: TestConfig): Services {
     const services = openServices(config, createLogger({ level: config.logLevel, secrets: [] }));
     this.#opened.push(services);
     const apply = services.store.apply.bind(services.store);
@@ -325,40 +336,6 @@ async function prepareTemplate(url: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-async function configOf(
-  options: StackOptions,
-  databaseUrl: string,
-  redisUrl: string | null,
-  simUrl: string,
-  root: string,
-): Promise<Config & { readonly databaseUrl: string }> {
-  const defaults = await loadConfig({ env: {}, cwd: root });
-  const leaseMs = options.leaseMs ?? LEASE_MS;
-  return {
-    ...defaults,
-    databaseUrl,
-    ...(redisUrl === null ? {} : { redisUrl }),
-    leaseMs,
-    heartbeatMs: Math.floor(leaseMs / 3),
-    logLevel: 'silent',
-    legs: (options.models ?? DEFAULT_SIM_MODELS).map((model) => legOf(model, simUrl)),
-    tools: options.tools ?? [],
-    root,
-  };
-}
-
-export function legOf(model: SimModel, simUrl: string): Leg {
-  return {
-    name: model.name,
-    provider: 'openai',
-    model: model.name,
-    baseUrl: `${simUrl}/v1`,
-    window: model.window,
-    maxOutputTokens: Math.min(512, model.maxOutputTokens),
-    timeoutMs: 60_000,
-  };
 }
 
 function withRegistry(services: Services, registry: MachineRegistry): Services {

@@ -19,6 +19,10 @@ export interface DemoReport {
 }
 
 const QUESTION_CHARS = 48;
+const LEAST_QUESTION_CHARS = 20;
+/** What the other columns of a turn's row take. */
+const OTHER_COLUMNS_CHARS = 72;
+const USUAL_COLUMNS = 120;
 const TOOLS_CHARS = 28;
 
 const TURN_COLUMNS: readonly Column[] = [
@@ -37,13 +41,21 @@ const POOL_COLUMNS: readonly Column[] = [
   { title: 'What it changed' },
 ];
 
-export function reportText(report: DemoReport, style: Style): string {
+export function reportText(report: DemoReport, style: Style, columns = USUAL_COLUMNS): string {
   const { turns, pools } = report;
+  const questionChars = Math.min(
+    QUESTION_CHARS,
+    Math.max(LEAST_QUESTION_CHARS, columns - OTHER_COLUMNS_CHARS),
+  );
   const totals = totalsOf(report);
   const failed = pools.filter((pool) => pool.failed > 0).map((pool) => `${pool.pool} ${pool.failed}`);
   return [
     '',
-    table(TURN_COLUMNS, turns.map(turnRow), style.bold),
+    table(
+      TURN_COLUMNS,
+      turns.map((turn) => turnRow(turn, questionChars)),
+      style.bold,
+    ),
     '',
     table(
       POOL_COLUMNS,
@@ -100,10 +112,10 @@ function totalsOf({ turns, totalMs }: DemoReport) {
   };
 }
 
-function turnRow(turn: TurnReport): readonly string[] {
+function turnRow(turn: TurnReport, questionChars: number): readonly string[] {
   return [
     String(turn.number),
-    oneLine(turn.input, QUESTION_CHARS),
+    oneLine(turn.input, questionChars),
     String(turn.steps),
     oneLine(turn.tools.join(', '), TOOLS_CHARS),
     count(turn.promptTokens),

@@ -57,7 +57,8 @@ async function perform(demo: Demo): Promise<ExitCode> {
   // The whole system is loaded here, when the first line can be read already.
   const { runOnStack } = await import('./stage.ts');
   const report = { ...(await runOnStack(demo)), totalMs: performance.now() - demo.startedMs };
-  output.result(reportJson(report), () => reportText(report, styleFor(context.stdout, context.env)));
+  const { stdout, env } = context;
+  output.result(reportJson(report), () => reportText(report, styleFor(stdout, env), stdout.columns));
   say(demo, demo.leg.simulated === null ? 'Next: `turnwright up`, then `turnwright chat`.' : banner);
   return report.turns.every((turn) => turn.outcome === 'completed') ? EXIT.done : EXIT.failed;
 }

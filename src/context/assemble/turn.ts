@@ -8,9 +8,9 @@ import { escapeMarkers } from './markers.ts';
 import { nudgeText } from './nudges.ts';
 
 /** Bytes a wire spends around each message: roles, ids, separators. */
-export const MESSAGE_OVERHEAD_BYTES = 16;
+const MESSAGE_OVERHEAD_BYTES = 16;
 /** What an image is counted as, whatever its file size: providers bill by area. */
-export const IMAGE_BYTES_EQUIVALENT = 6_000;
+const IMAGE_BYTES_EQUIVALENT = 6_000;
 
 const NO_RESULT = 'No result: the turn ended before this call finished. It may or may not have taken effect.';
 

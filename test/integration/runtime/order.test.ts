@@ -7,6 +7,8 @@ import { type HeldTool, heldTool } from '../../support/tools.ts';
 
 const PRODUCERS = 4;
 const TURNS_EACH = 5;
+/** A model offered a single tool would call it whatever it is asked. */
+const WITH_WEIR = ['weir', 'recall'];
 
 describe.each(BACKENDS)('order on %s', (backend) => {
   let stack: TestStack;
@@ -47,7 +49,7 @@ describe.each(BACKENDS)('order on %s', (backend) => {
   });
 
   it('RUN-10 mode reject refuses a busy head and writes nothing; a free head takes the turn', async () => {
-    const session = await stack.session({ tools: ['weir'] });
+    const session = await stack.session({ tools: WITH_WEIR });
     const turn = await stack.accept(session, 'Call the weir tool.');
     const before = (await stack.records(session)).length;
     await until('the turn waits for a person', async () => waits(turn));
@@ -64,7 +66,7 @@ describe.each(BACKENDS)('order on %s', (backend) => {
   });
 
   it('RUN-10 a turn cancelled while it waits its place ends, and the one behind it runs', async () => {
-    const session = await stack.session({ tools: ['weir'] });
+    const session = await stack.session({ tools: WITH_WEIR });
     const running = await stack.accept(session, 'Call the weir tool.');
     const waiting = await stack.accept(session, 'Good morning.');
     const behind = await stack.accept(session, 'Good evening.');
@@ -91,7 +93,7 @@ describe.each(BACKENDS)('order on %s', (backend) => {
   });
 
   it('RUN-09 replays every finished actor to its stored snapshots, before and after its events were folded', async () => {
-    const session = await stack.session({ tools: ['weir'] });
+    const session = await stack.session({ tools: WITH_WEIR });
     const turn = await stack.accept(session, 'Call the weir tool.');
     await until('the turn waits for a person', async () => waits(turn));
     weir.releaseAll();

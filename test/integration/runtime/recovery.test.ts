@@ -183,25 +183,24 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
   });
 
   it('RUN-09 leaves the result for a worker that knows the version of the machine', async () => {
-    await work();
-    const { session, turn, run } = await heldTurnOfOwn();
-    const [before] = await actor(turn);
+    const session = await stack.session({ tools: [] });
+    const turn = await stack.accept(session, 'Good morning to you.');
     await stack.sql('UPDATE turnwright.actors SET version = $2 WHERE actor_id = $1', [turn, LATER_VERSION]);
-    run.release();
-    await until('the result is stored', async () => (await kinds(session, turn)).includes('tool-result'));
-    const drains = async () => (await actor(turn))[0]?.drains ?? 0;
-    await until('workers were woken for it twice', async () => (await drains()) >= 2);
+    const [before] = await actor(turn);
+    await work();
+    await until('workers were woken for it twice', async () => ((await actor(turn))[0]?.drains ?? 0) >= 2);
     const pending = await stack.sql(
       'SELECT event_id FROM turnwright.actor_events WHERE actor_id = $1 AND revision IS NULL',
       [turn],
     );
-    expect(pending).toEqual([{ event_id: 'tool-1-0' }]);
+    expect(pending).toEqual([{ event_id: 'step-1' }]);
     expect((await actor(turn))[0]).toMatchObject({ revision: before?.revision, snapshot: before?.snapshot });
-    expect((await kinds(session, turn)).filter((kind) => kind === 'tool-result')).toHaveLength(1);
+    const answers = async () => (await kinds(session, turn)).filter((kind) => kind === 'assistant-message');
+    expect(await answers()).toHaveLength(1);
 
     await work({ registry: { ...MACHINES, [TURN_MACHINE]: { [LATER_VERSION]: turnMachine } } });
-    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'completed', steps: 2 });
-    expect((await kinds(session, turn)).filter((kind) => kind === 'tool-result')).toHaveLength(1);
+    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'completed', steps: 1 });
+    expect(await answers()).toHaveLength(1);
     expect(await stack.verify(session)).toMatchObject({ ok: true });
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../../src/context/assemble/assemble.ts';
 import { buildPrefix } from '../../../src/context/assemble/prefix.ts';
+import { rendered, renderTurn } from '../../../src/context/assemble/turn.ts';
 import { type ChainedRecord, chainRecords, GENESIS_DIGEST } from '../../../src/ledger/chain.ts';
 import {
   brokenLaw,
@@ -39,12 +40,13 @@ describe('the numbered laws', () => {
           return foldTurn(viewsOf(records.filter((record) => record.turnId === accepted?.turnId)));
         });
         for (const view of views) expect([stepsAnswered(view), nudgesOnlyEmpty(view)]).toEqual([null, null]);
-        const open = views.at(-1);
+        const pieces = views.map((view) => rendered(renderTurn(view, null)));
+        const open = pieces.at(-1);
         if (open === undefined) return;
         const input = {
           prefix,
           packet: null,
-          history: views.slice(0, -1),
+          history: pieces.slice(0, -1),
           open,
           maxTokens: 9,
           cacheKey: 'k',
