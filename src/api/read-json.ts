@@ -17,7 +17,7 @@ export function readJsonOnly(app: FastifyInstance): void {
           `The body nests deeper than ${MAX_DEPTH} levels. Send a flatter one.`,
         ),
       );
-    parse(request, String(text), done);
+    void parse(request, String(text), done);
   });
 }
 

@@ -48,7 +48,7 @@ export class TurnFeed {
   #readTo = 0;
   #waiting = false;
   #ended = false;
-  #reading: Promise<void> | null = null;
+  #isReading = false;
   #again = false;
   #timers: NodeJS.Timeout[] = [];
 
@@ -116,17 +116,17 @@ export class TurnFeed {
   #wake(): void {
     if (this.#ended) return;
     this.#again = true;
-    this.#reading ??= this.#readAll().finally(() => {
-      this.#reading = null;
-    });
+    if (!this.#isReading) void this.#readAll();
   }
 
   async #readAll(): Promise<void> {
+    this.#isReading = true;
     while (this.#again && !this.#ended) {
       this.#again = false;
       // What a failed read missed, the next poll brings.
       await this.#read().catch(this.#source.onError);
     }
+    this.#isReading = false;
   }
 
   async #read(): Promise<void> {
@@ -141,7 +141,11 @@ export class TurnFeed {
     }
     this.#readTo = news.readTo;
     this.#waiting = !news.closed && stateOf(news.snapshot) === 'waiting';
-    for (const frame of this.#early.splice(0)) this.#show(frame);
+    // One that came during this read may be ahead of it still.
+    for (const frame of this.#early.splice(0)) {
+      if (seqOf(frame) > this.#readTo) this.#early.push(frame);
+      else this.#show(frame);
+    }
     const last = this.#events.at(-1);
     if (last !== undefined && isClosing(last.type)) await this.stop();
     else this.#tell();
@@ -193,6 +197,10 @@ export class TurnFeed {
   #tell(): void {
     for (const follower of [...this.#followers]) follower();
   }
+}
+
+function seqOf(frame: DeltaFrame): number {
+  return parseLiveId(frame.id)?.seq ?? 0;
 }
 
 function stepOf(frame: Pick<DeltaFrame, 'data'>): number {

@@ -33,12 +33,7 @@ export const TURN_ROUTES: readonly Route[] = [
     ],
     body: newTurn,
     answers: { 202: { description: 'The turn.', schema: oneTurn } },
-    errors: [
-      'idempotency_conflict',
-      'session_archived',
-      'turn_running',
-      'busy',
-    ],
+    errors: ['idempotency_conflict', 'session_archived', 'turn_running', 'busy'],
     handle: async (context, call) => {
       const ref = { tenant: call.caller.tenant, session: call.id };
       const accepted = await acceptTurn(context.services.engine, ref, acceptRequest(context, call));
@@ -173,11 +168,13 @@ async function replayTurn(context: ApiContext, call: Call): Promise<z.infer<type
     );
   const ref = { ...refOf(call.caller.tenant, row), actor: row.turn };
   const events = unfold(await readAppliedEvents(context.services.pool, ref));
-  const steps = run(() => replay(MACHINES, machine, version, events)).map(({ id, type, matches, snapshot }) => {
-    const parsed = JSON.parse(snapshot) as JsonObject;
-    const state = typeof parsed.value === 'string' ? parsed.value : JSON.stringify(parsed.value);
-    return { id, type, state, matches, snapshot: parsed };
-  });
+  const steps = run(() => replay(MACHINES, machine, version, events)).map(
+    ({ id, type, matches, snapshot }) => {
+      const parsed = JSON.parse(snapshot) as JsonObject;
+      const state = typeof parsed.value === 'string' ? parsed.value : JSON.stringify(parsed.value);
+      return { id, type, state, matches, snapshot: parsed };
+    },
+  );
   return { turn: row.turn, machine, version, matches: steps.every((step) => step.matches), steps };
 }
 

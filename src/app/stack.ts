@@ -3,7 +3,8 @@
  * the opposite one; a start that fails midway stops what it had started. States: starting, running,
  * stopping, stopped; `stop` may be called in any of them and any number of times.
  */
-import { migrate } from '../db/index.ts';
+import { createPool, migrate } from '../db/index.ts';
+import { checkMigrated } from '../db/queries/check-migrated.ts';
 import { POOLS, type Pool } from '../queues/contract.ts';
 import type { Config } from './config.ts';
 import { startEmbeddedPostgres } from './embedded/postgres.ts';
@@ -48,6 +49,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   try {
     const { databaseUrl, embedded } = await startDatabase(options, undo);
+    await checkDatabase(databaseUrl);
     const services = openServices({ ...options.config, databaseUrl }, options.logger);
     undo.push(() => services.close());
     await services.queue.ping();
@@ -70,6 +72,22 @@ async function startDatabase({ config, logger, ...options }: StackOptions, undo:
   undo.push(() => server.stop());
   await migrate(server.url);
   return { databaseUrl: server.url, embedded: true };
+}
+
+/** Before anything is opened that would go on trying for as long as the database is away. */
+async function checkDatabase(url: string): Promise<void> {
+  const pool = createPool({
+    url,
+    role: 'turnwright_app',
+    max: 1,
+    applicationName: 'turnwright start',
+    onError: () => undefined,
+  });
+  try {
+    await checkMigrated(pool);
+  } finally {
+    await pool.end();
+  }
 }
 
 async function startPools(

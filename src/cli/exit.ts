@@ -19,7 +19,7 @@ export interface Failure {
   readonly exit: ExitCode;
   readonly code: string;
   readonly message: string;
-  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Something else must be started, migrated or allowed before this command can work. */
@@ -57,12 +57,7 @@ function exitOf(code: string, status: number): ExitCode {
   return MISUSED.has(code) ? EXIT.usage : EXIT.failed;
 }
 
-function failure(
-  exit: ExitCode,
-  code: string,
-  message: string,
-  details: Failure['details'] = undefined,
-): Failure {
+function failure(exit: ExitCode, code: string, message: string, details?: Failure['details']): Failure {
   return { exit, code, message, details };
 }
 

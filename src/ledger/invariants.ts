@@ -9,7 +9,7 @@
  *  5 a session is opened once, by its first records   11 each call of a request is answered right after it
  *  6 a turn is accepted first, and closed last, once  12 within a turn a request only grows
  */
-import type { AssistantBlock, ImageBlock, TextBlock, ToolResultBlock } from './blocks.ts';
+import type { AssistantBlock, InputBlock, ToolResultBlock } from './blocks.ts';
 import { blake3Hex, envelopeDigest, GENESIS_DIGEST } from './chain.ts';
 import { byteLength, canonicalJson } from './json.ts';
 import { type BodyOf, classOf, isKnownKind, parseBody } from './kinds.ts';
@@ -28,13 +28,12 @@ export interface RequestOf {
   readonly tools: readonly { readonly name: string }[];
   readonly messages: readonly {
     readonly role: 'user' | 'assistant';
-    readonly content: readonly (AssistantBlock | TextBlock | ImageBlock | ToolResultBlock)[];
+    readonly content: readonly (AssistantBlock | InputBlock | ToolResultBlock)[];
   }[];
 }
 
 type Answer = string | null;
 
-/** Laws 1 to 8. */
 export const LEDGER_INVARIANTS: ReadonlyMap<number, (ledger: LedgerOf) => Answer> = new Map([
   [1, gapFree],
   [2, chained],
@@ -101,8 +100,7 @@ function kindsFit({ records }: LedgerOf): Answer {
 function openedOnce({ records }: LedgerOf): Answer {
   if (records[0]?.kind !== 'session-created') return 'the first record does not open the session';
   if (records[1]?.kind !== 'head-created') return 'the second record does not make a head';
-  const again = (record: StoredRecord) => (record.kind === 'session-created' ? 'opens it again' : null);
-  return first(records.slice(1), again);
+  return first(records.slice(1), (record) => (record.kind === 'session-created' ? 'opens it again' : null));
 }
 
 function turnsBounded({ records }: LedgerOf): Answer {
@@ -112,8 +110,8 @@ function turnsBounded({ records }: LedgerOf): Answer {
     const before = state.get(turnId);
     if (kind === 'turn-accepted') state.set(turnId, 'open');
     if (kind === 'turn-closed') state.set(turnId, 'closed');
-    if (before === undefined) return kind === 'turn-accepted' ? null : 'comes before its turn was accepted';
-    if (kind === 'turn-accepted') return 'accepts a turn again';
+    if (kind === 'turn-accepted') return before === undefined ? null : 'accepts a turn again';
+    if (before === undefined) return 'comes before its turn was accepted';
     return before === 'closed' && recordClass === 'protocol' ? 'comes after its turn was closed' : null;
   });
 }
@@ -184,9 +182,8 @@ export function callsAnswered({ messages }: RequestOf): Answer {
 export function onlyGrows(before: RequestOf, after: RequestOf): Answer {
   if (before.system !== after.system) return 'the system text changed';
   if (canonicalJson(before.tools) !== canonicalJson(after.tools)) return 'the tools changed';
-  const changed = before.messages.findIndex(
-    (message, index) => canonicalJson(message) !== canonicalJson(after.messages[index] ?? null),
-  );
+  const sent = after.messages.map((message) => canonicalJson(message));
+  const changed = before.messages.findIndex((message, index) => canonicalJson(message) !== sent[index]);
   return changed === -1 ? null : `message ${changed} changed`;
 }
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'turnwright-garden-'));
   const lines = (word: string): string =>
     Array.from(
-      { length: 45 },
+      { length: 80 },
       (_, at) => `The ${word} of bed ${at} is watered on day ${at % 7} and weighs ${at * 3} grams.`,
     ).join('\n');
   for (const word of [

@@ -68,7 +68,10 @@ describe.each(BACKENDS)('processes killed on %s', (backend) => {
     const rung = await bells;
 
     for (const session of sessions) await holds(stack, session);
-    callsFollowKills(stack.sim.calls(), killsAtMs);
+    const repeats = callsFollowKills(stack.sim.calls(), killsAtMs);
+    process.stderr.write(
+      `${KILLS} kills on ${backend}: ${log.length} turns, ${stack.sim.calls().length} calls, ${repeats} made again\n`,
+    );
     const lines = readFileSync(settings.effectsFile, 'utf8')
       .split('\n')
       .filter((line) => line !== '');
@@ -206,7 +209,7 @@ async function holds(stack: TestStack, session: SessionRef): Promise<void> {
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([]);
 }
 
-/** A request seen again is one whose worker was killed after it had been sent: a kill lies between each two. */
+/** A request seen again is one whose worker was killed after it had been sent: a kill lies between each two. Returns how many were. */
 function callsFollowKills(calls: readonly SimCall[], killsAtMs: readonly number[]): number {
   let repeats = 0;
   const last = new Map<string, SimCall>();

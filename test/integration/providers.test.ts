@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ChatRequest } from '../../src/context/request.ts';
-import { createProvider, type Leg, type Provider, type ProviderKind } from '../../src/providers/index.ts';
+import type { Leg, Provider, ProviderKind } from '../../src/providers/contract.ts';
+import { createProvider } from '../../src/providers/index.ts';
 import { type ProviderSubject, providerConformance } from '../contract/provider.suite.ts';
 import {
   anthropicDialect,

@@ -36,9 +36,6 @@ export interface Conversation {
   readonly signal: AbortSignal;
 }
 
-/** Sure to end, however small the files of the folder are. */
-const MAX_TURNS = 16;
-
 /** Asks on until older turns no longer fit the window, then about one that left it. */
 export async function askUntilCompacted(
   conversation: Conversation,
@@ -46,7 +43,7 @@ export async function askUntilCompacted(
 ): Promise<readonly TurnReport[]> {
   const reports = [...(await askAll(conversation, first))];
   for (const input of more) {
-    if (reports.some((report) => report.compacted) || reports.length >= MAX_TURNS - 1) break;
+    if (reports.some((report) => report.compacted)) break;
     reports.push(await ask(conversation, input, reports.length + 1));
   }
   reports.push(await ask(conversation, last, reports.length + 1));

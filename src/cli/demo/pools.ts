@@ -20,6 +20,7 @@ export interface PoolReport {
 /** The next sweep comes within a second and asks the upkeep pool to tidy up after finished turns. */
 const UPKEEP_WAIT_MS = 2_500;
 const POLL_MS = 50;
+const SHOWN_READINGS = 3;
 
 export async function poolReports(
   { queue }: Services,
@@ -99,5 +100,8 @@ function window({ probes }: SessionFacts): string | null {
 
 function readings({ classified }: SessionFacts): string | null {
   const all = [...classified].map(([number, { act }]) => `T${number} as "${act}"`);
-  return all.length === 0 ? null : `read ${all.join(', ')}; the request says so`;
+  const more = all.length > SHOWN_READINGS ? ` and ${all.length - SHOWN_READINGS} more` : '';
+  return all.length === 0
+    ? null
+    : `read ${all.slice(0, SHOWN_READINGS).join(', ')}${more}; the request says so`;
 }

@@ -4,7 +4,7 @@ import type { Folder, TextFile } from './folder.ts';
 export interface Questions {
   /** Asked in this order. */
   readonly first: readonly string[];
-  /** Asked one after another until older turns no longer fit the model's window. */
+  /** Asked one after another until older turns no longer fit the model's window; together more than it holds. */
   readonly more: readonly string[];
   /** Asked last, about something from the beginning that has left the request by then. */
   readonly last: string;
@@ -15,7 +15,10 @@ const MAX_READ_CHARS = 7_000;
 const MIN_READ_CHARS = 200;
 /** A word in more places than this tells little and costs much. */
 const MAX_PLACES = 4;
-const MAX_BULK = 10;
+const MAX_READS = 8;
+/** About 1,200 tokens each. */
+const PASTED_WORDS = 800;
+const PASTES = 7;
 const MIN_NAME_CHARS = 7;
 /** As code and prose name things, without characters that an expression or a shell would read otherwise. */
 const NAME = /\b[A-Za-z][A-Za-z0-9_]{6,30}\b/g;
@@ -88,23 +91,23 @@ function rareName(files: readonly TextFile[], topic: Topic): string | null {
   return (coded[0] ?? rare[0])?.[0] ?? null;
 }
 
-/** Enough to read that a small window overflows: other files whole, then words that stand on many lines. */
-function bulk({ files, isLarge }: Folder, topics: readonly Topic[]): readonly string[] {
+/** Whole files to read, the largest first; then, for a folder with little in it, words of it to keep in mind. */
+function bulk({ files }: Folder, topics: readonly Topic[]): readonly string[] {
   const largestFirst = topics.toSorted((a, b) => b.chars - a.chars);
   const reads = largestFirst.map(({ path, phrase }) => `What does ${path} say about "${phrase}"?`);
-  const words = isLarge ? [] : commonWords(files).map((word) => `Find every line with "${word}".`);
-  return [...reads.slice(0, MAX_BULK), ...words].slice(0, MAX_BULK + words.length);
+  return [...reads.slice(0, MAX_READS), ...pastes(files)];
 }
 
-function commonWords(files: readonly TextFile[]): readonly string[] {
-  const counts = new Map<string, number>();
-  for (const name of files.flatMap(({ text }) => text.match(NAME) ?? [])) {
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts]
-    .toSorted((a, b) => b[1] - a[1])
-    .slice(0, MAX_BULK)
-    .map(([word]) => word);
+/** Plain words only: whatever looks like a question, a file or an order would be taken for one. */
+function pastes(files: readonly TextFile[]): readonly string[] {
+  const words = files.flatMap(({ text }) => text.match(/[\p{L}\p{N}]+/gu) ?? []);
+  return Array.from({ length: PASTES }, (_, at) => {
+    const pasted = Array.from(
+      { length: PASTED_WORDS },
+      (_unused, index) => words[(at * PASTED_WORDS + index) % words.length],
+    );
+    return `For later, some words of these files: ${pasted.join(' ')}.`;
+  });
 }
 
 function namesOf(text: string): readonly string[] {

@@ -43,7 +43,9 @@ async function scriptOf(file: string | undefined, root: string, cwd: string): Pr
   if (file !== undefined) return { kind: 'given', root, inputs: await readTurnsFile(file, cwd) };
   for (const candidate of [root, OWN_FOLDER]) {
     const questions = chooseQuestions(await readFolder(candidate));
-    if (questions !== null) return { kind: 'own', root: candidate, questions };
+    if (questions !== null) {
+      return { kind: 'own', root: candidate, borrowed: candidate !== root, questions };
+    }
   }
   throw new UsageError(
     `${root} holds no text file to ask about. Change into another folder, or give --turns FILE.`,

@@ -35,7 +35,13 @@ export interface Demo {
 
 /** What is asked, about the files below `root`. */
 export type Script =
-  | { readonly kind: 'own'; readonly root: string; readonly questions: Questions }
+  | {
+      readonly kind: 'own';
+      readonly root: string;
+      /** The files are the program's own. */
+      readonly borrowed: boolean;
+      readonly questions: Questions;
+    }
   | { readonly kind: 'given'; readonly root: string; readonly inputs: readonly string[] };
 
 export async function runOnStack(demo: Demo): Promise<Omit<DemoReport, 'totalMs'>> {
@@ -78,7 +84,9 @@ function introduce({ progress, startedMs, backend, script }: Demo, stack: Stack)
   const database = stack.embedded ? 'an embedded PostgreSQL' : 'the PostgreSQL of DATABASE_URL';
   const readyIn = duration(performance.now() - startedMs);
   progress.note(`stack  ${database} and BullMQ on ${backend.kind}, ready in ${readyIn}`);
-  progress.note(`files  ${script.root}`);
+  const instead =
+    script.kind === 'own' && script.borrowed ? ', since the current folder holds no text to ask about' : '';
+  progress.note(`files  ${script.root}${instead}`);
 }
 
 async function converse(demo: Demo, stack: Stack): Promise<Omit<DemoReport, 'totalMs'>> {

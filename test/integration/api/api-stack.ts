@@ -4,15 +4,15 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { type RunningApi, startApi } from '../../../src/api/app.ts';
 import type { ApiLimits } from '../../../src/api/contract.ts';
-import { createKey, SCOPES, type Scope } from '../../../src/db/keys.ts';
 import type { Services } from '../../../src/app/services.ts';
+import { createKey, SCOPES, type Scope } from '../../../src/db/keys.ts';
 import { openTestStack, type StackOptions, type TestStack } from '../../support/stack.ts';
+import type { Parsed } from './event-reader.ts';
 
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are checked against the document, tests read members.
-  readonly body: any;
+  readonly body: Parsed;
 }
 
 export interface Sent {
@@ -137,7 +137,10 @@ function conforms(document: OpenApi, method: string, path: string, answer: Answe
     return;
   }
   const response = operation.responses[String(answer.status)];
-  expect(response, `${method} ${path} documents ${answer.status}: ${JSON.stringify(answer.body)}`).toBeDefined();
+  expect(
+    response,
+    `${method} ${path} documents ${answer.status}: ${JSON.stringify(answer.body)}`,
+  ).toBeDefined();
   const schema = response?.content?.['application/json']?.schema;
   if (schema === undefined) return;
   const resolved = '$ref' in schema ? document.components.schemas.Error : schema;

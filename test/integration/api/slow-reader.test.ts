@@ -93,7 +93,11 @@ describe('a client that does not read', () => {
     await until('the socket is full', () => response.writableNeedDrain);
     const held = response.writableLength;
     for (let n = 1; n <= 5_000; n++)
-      publish({ id: `${STEPS + 1}.1.${n}`, type: 'step.delta', data: { step: STEPS + 1, text: 'y'.repeat(2_000) } });
+      publish({
+        id: `${STEPS + 1}.1.${n}`,
+        type: 'step.delta',
+        data: { step: STEPS + 1, text: 'y'.repeat(2_000) },
+      });
     expect(response.writableLength).toBe(held);
     expect(held).toBeLessThan(BOUND_BYTES);
     expect(feed.live.length).toBeLessThanOrEqual(500);

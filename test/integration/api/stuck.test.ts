@@ -106,7 +106,9 @@ describe('stuck turns', () => {
       `SELECT snapshot FROM turnwright.actors WHERE actor_id = $1`,
       [turn],
     );
-    await sql(`UPDATE turnwright.actors SET snapshot = replace(snapshot, 'stepping', 'dreaming') WHERE actor_id = $1`);
+    await sql(
+      `UPDATE turnwright.actors SET snapshot = replace(snapshot, 'stepping', 'dreaming') WHERE actor_id = $1`,
+    );
     await api.stack.worker();
     await until('the turn is parked', async () => {
       return (await api.call('GET', `/v1/turns/${turn}`)).body.turn.state === 'parked';

@@ -1,10 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildApi } from '../../../src/api/app.ts';
+import { buildApi, startApi } from '../../../src/api/app.ts';
+import { openServices } from '../../../src/app/services.ts';
 import { createKey, listKeys, revokeKey } from '../../../src/db/keys.ts';
 import { ERROR_CATALOGUE } from '../../../src/ledger/errors.ts';
-import { openServices } from '../../../src/app/services.ts';
-import { startApi } from '../../../src/api/app.ts';
 import { until } from '../../support/await.ts';
 import { type ApiStack, openApiStack, send } from './api-stack.ts';
 
@@ -52,14 +51,20 @@ describe('the HTTP surface', () => {
 
     it('stores no key as text, and stops taking one within seconds of its revocation', async () => {
       const { pool } = api.services;
-      const { key, keyId } = await createKey(pool, api.stack.tenant, { name: 'short-lived', scopes: ['turns:read'] });
+      const { key, keyId } = await createKey(pool, api.stack.tenant, {
+        name: 'short-lived',
+        scopes: ['turns:read'],
+      });
       const stored = await api.stack.sql<{ row: string }>(`SELECT k::text AS row FROM turnwright.api_keys k`);
       expect(stored.some(({ row }) => row.includes(key) || row.includes(key.slice(3)))).toBe(false);
       expect((await api.call('GET', '/v1/sessions', { key })).status).toBe(200);
       expect(await revokeKey(pool, api.stack.tenant, keyId)).toBe(true);
       expect(await revokeKey(pool, api.stack.tenant, keyId)).toBe(false);
       const startedMs = performance.now();
-      await until('the key is refused', async () => (await api.call('GET', '/v1/sessions', { key })).status === 401);
+      await until(
+        'the key is refused',
+        async () => (await api.call('GET', '/v1/sessions', { key })).status === 401,
+      );
       expect(performance.now() - startedMs).toBeLessThan(15_000);
       const listed = await listKeys(pool, api.stack.tenant);
       expect(listed.find((each) => each.keyId === keyId)?.revokedAt).toBeInstanceOf(Date);
@@ -68,7 +73,11 @@ describe('the HTTP surface', () => {
     it('takes no key that has expired', async () => {
       const { pool } = api.services;
       const expiresAt = new Date(Date.now() - 60_000);
-      const { key } = await createKey(pool, api.stack.tenant, { name: 'old', scopes: ['turns:read'], expiresAt });
+      const { key } = await createKey(pool, api.stack.tenant, {
+        name: 'old',
+        scopes: ['turns:read'],
+        expiresAt,
+      });
       expect((await api.call('GET', '/v1/sessions', { key })).status).toBe(401);
     });
 
@@ -91,7 +100,12 @@ describe('the HTTP surface', () => {
       ['null', 'null', 400, 'invalid_request'],
       ['bytes that are no text', new Uint8Array([0xff, 0xfe, 0x00]), 400, 'invalid_request'],
       ['a key that would reach a prototype', '{"input":"x","__proto__":{"a":1}}', 400, 'invalid_request'],
-      ['nesting beyond reason', `{"input":"x","metadata":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`, 400, 'invalid_request'],
+      [
+        'nesting beyond reason',
+        `{"input":"x","metadata":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
+        400,
+        'invalid_request',
+      ],
       ['a number beyond reason', '{"input":"x","priority":1e400}', 400, 'invalid_request'],
       ['nothing', '', 400, 'invalid_request'],
     ] as const)('answers %s with a clear refusal', async (_what, raw, status, code) => {
@@ -136,7 +150,9 @@ describe('the HTTP surface', () => {
       const { port, hostname } = new URL(api.url);
       const answer = await new Promise<string>((resolve, reject) => {
         let text = '';
-        const socket = connect(Number(port), hostname, () => socket.write('GET / HTTP/9.9\r\n\u0000\r\n\r\n'));
+        const socket = connect(Number(port), hostname, () =>
+          socket.write('GET / HTTP/9.9\r\n\u0000\r\n\r\n'),
+        );
         socket.on('data', (chunk) => {
           text += chunk;
         });

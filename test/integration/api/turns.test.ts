@@ -65,7 +65,10 @@ describe('turns over HTTP, with no worker', () => {
     const turns = new Set(await Promise.all([sendOnce(), sendOnce(), sendOnce()]));
     turns.add(await sendOnce());
     expect(turns.size).toBe(1);
-    const other = await api.call('POST', `/v1/sessions/${own}/turns`, { json: { input: 'pay twice' }, headers });
+    const other = await api.call('POST', `/v1/sessions/${own}/turns`, {
+      json: { input: 'pay twice' },
+      headers,
+    });
     expect([other.status, other.body.error.code]).toEqual([409, 'idempotency_conflict']);
     expect((await api.call('GET', `/v1/sessions/${own}`)).body.session.turns).toBe(1);
     const elsewhere = await api.session();
@@ -92,8 +95,16 @@ describe('turns over HTTP, with no worker', () => {
     ['a blank text', { input: ' \n ' }, '"input"'],
     ['no block', { input: [] }, '"input"'],
     ['a block of an unknown type', { input: [{ type: 'video', data: '' }] }, '"input"'],
-    ['an image of an unknown kind', { input: [{ type: 'image', mediaType: 'image/tiff', data: 'AAAA' }] }, 'input'],
-    ['an image that is no base64', { input: [{ type: 'image', mediaType: 'image/png', data: '%%' }] }, 'input'],
+    [
+      'an image of an unknown kind',
+      { input: [{ type: 'image', mediaType: 'image/tiff', data: 'AAAA' }] },
+      'input',
+    ],
+    [
+      'an image that is no base64',
+      { input: [{ type: 'image', mediaType: 'image/png', data: '%%' }] },
+      'input',
+    ],
     ['an unknown member', { input: 'x', colour: 'red' }, '"colour"'],
     ['a negative priority', { input: 'x', priority: -1 }, '"priority"'],
     ['a budget beyond the limit', { input: 'x', budget: { steps: 41 } }, 'at most 40'],
@@ -108,7 +119,10 @@ describe('turns over HTTP, with no worker', () => {
 
   it('takes text with characters a database refuses, and text that is no valid Unicode', async () => {
     const own = await api.session();
-    const turn = await api.turn(own, { input: 'null \u0000 and half \ud800 a pair', metadata: { x: '\u0000' } });
+    const turn = await api.turn(own, {
+      input: 'null \u0000 and half \ud800 a pair',
+      metadata: { x: '\u0000' },
+    });
     expect((await api.call('GET', `/v1/turns/${turn}`)).status).toBe(200);
     expect((await api.call('GET', `/v1/sessions/${own}/verify`)).body.ok).toBe(true);
   });
@@ -139,7 +153,7 @@ describe('turns over HTTP, with no worker', () => {
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => api.call('POST', `/v1/turns/${turn}/cancel`)),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 409]);
     const late = await api.call('POST', `/v1/turns/${turn}/cancel`);
     expect([late.status, late.body.error.code]).toEqual([409, 'turn_closed']);
     expect(late.body.error.details).toEqual({ outcome: 'cancelled' });
@@ -187,12 +201,16 @@ describe('turns over HTTP, with no worker', () => {
         api.call(method, path.replace(/[0-9a-f-]{36}/u, 'not-an-id'), { json }),
       ]);
       const wanted = path.includes('/sessions/') ? 'session_not_found' : 'turn_not_found';
-      for (const { status, body } of answers) expect([path, status, body.error.code]).toEqual([path, 404, wanted]);
+      for (const { status, body } of answers)
+        expect([path, status, body.error.code]).toEqual([path, 404, wanted]);
     }
     expect((await api.call('GET', '/v1/sessions', { key })).body.sessions).toEqual([]);
     expect((await api.call('GET', '/v1/turns/stuck', { key })).body.turns).toEqual([]);
     expect((await api.call('GET', `/v1/turns/${turn}`)).body.turn.state).toBe('running');
-    expect((await api.call('GET', `/v1/sessions/${own}`)).body.session).toMatchObject({ status: 'open', turns: 1 });
+    expect((await api.call('GET', `/v1/sessions/${own}`)).body.session).toMatchObject({
+      status: 'open',
+      turns: 1,
+    });
   });
 });
 
@@ -246,7 +264,7 @@ describe.each(['postgres', 'redis'] as const)('turns over HTTP, run by workers o
       ]);
     await alter(':40', ':41');
     const altered = await api.call('GET', `/v1/turns/${turn.id}/replay`);
-    expect(altered.body).toMatchObject({ matches: false, });
+    expect(altered.body).toMatchObject({ matches: false });
     expect(altered.body.steps[0]).toMatchObject({ id: 'init', matches: false });
     await alter('xstate.init', 'turn.start');
     await alter('"input"', '"inputs"');
@@ -265,7 +283,7 @@ describe.each(['postgres', 'redis'] as const)('turns over HTTP, run by workers o
       api.call('POST', `/v1/turns/${id}/signals`, { json: { type: 'approve' } }),
       api.call('POST', `/v1/turns/${id}/signals`, { json: { type: 'approve' } }),
     ]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
     await danger.opened;
     expect((await api.closed(id)).outcome).toBe('completed');
     expect(ran).toEqual(['launched']);

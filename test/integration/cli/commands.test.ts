@@ -125,7 +125,7 @@ describe.each(['postgres', 'redis'] as const)('worker and API on %s', (backend) 
           pools: { step: { concurrency: 3 }, tool: { concurrency: 16 } },
         });
         const api = await serve(['api', '--port', '0'], { cwd, env });
-        expect((await fetch(`${api.ready.url}/readyz`)).status).toBe(200);
+        expect((await fetch(`${String(api.ready.url)}/readyz`)).status).toBe(200);
         expect((await json(['doctor'], env)).exit).toBe(0);
         expect((await worker.stop('SIGTERM')).exit).toBe(0);
         expect((await api.stop('SIGINT')).exit).toBe(0);
@@ -141,7 +141,7 @@ describe('sim', () => {
   it('says that it simulates, answers, and ends on Ctrl-C', async () => {
     const sim = await serve(['sim'], { cwd });
     expect(sim.ready).toMatchObject({ simulated: true });
-    expect((await fetch(`${sim.ready.url}/sim/healthz`)).status).toBe(200);
+    expect((await fetch(`${String(sim.ready.url)}/sim/healthz`)).status).toBe(200);
     expect((await sim.stop('SIGINT')).exit).toBe(0);
   });
 });

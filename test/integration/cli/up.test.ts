@@ -32,7 +32,7 @@ describe('up', () => {
     expect(ready).toMatchObject({
       simulated: true,
       data: join(cwd, '.turnwright'),
-      board: `${ready.url}/board`,
+      board: `${String(ready.url)}/board`,
     });
     const path = String(ready.key_file);
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ url: ready.url, key: ready.key });

@@ -9,6 +9,8 @@ describe.each(BACKENDS)('everything happens once on %s', (backend) => {
   const ran: string[] = [];
   let stack: TestStack;
   let lock: HeldTool;
+  const sluice = heldTool('sluice', 'read');
+  const again = new Map<string, () => Promise<void>>();
   beforeAll(async () => {
     lock = heldTool('weir', 'read', true);
     stack = await openTestStack({
@@ -17,10 +19,12 @@ describe.each(BACKENDS)('everything happens once on %s', (backend) => {
         sayingTool('survey', 'Looks at the hull.', 'The hull is sound.', ran),
         sayingTool('weigh_cargo', 'Weighs the cargo of a boat.', 'The cargo of the Wigeon weighs 40 t.', ran),
         lock.tool,
+        sluice.tool,
       ],
     });
     await stack.worker({
       between: (_, handle) => async (ref) => {
+        again.set(`${ref.actor}~${ref.child}`, () => handle(ref));
         await Promise.all([handle(ref), handle(ref)]);
         await handle(ref);
       },
@@ -66,12 +70,29 @@ describe.each(BACKENDS)('everything happens once on %s', (backend) => {
     expect(events[0]?.count ?? 0).toBeLessThanOrEqual(1);
   });
 
-  it('RUN-03 an event left for an actor under a known id is taken as known', async () => {
-    const session = await stack.session({ tools: [] });
-    const { turn } = await stack.ask(session, 'Good morning to you.');
-    expect(
-      await stack.producer.store.submitEvent({ ...session, actor: turn }, 'x.1', '{"type":"turn.cancel"}'),
-    ).toBeNull();
+  it('RUN-03 an event submitted twice under one id is stored and applied once', async () => {
+    const session = await stack.session({ tools: ['weir', 'survey'] });
+    const turn = await stack.accept(session, 'Call the weir tool.');
+    await until('the turn waits for a person', async () => stateOf(stack, turn, 'waiting'));
+    const { store } = stack.producer;
+    const submit = () =>
+      store.submitEvent({ ...session, actor: turn }, 'outside.1', '{"type":"turn.cancel"}');
+    const dispatches = await Promise.all([submit(), submit()]);
+    expect(dispatches.filter((dispatch) => dispatch !== null)).toHaveLength(1);
+    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'cancelled' });
+    expect(await submit()).toBeNull();
+    const closed = (await stack.records(session, turn)).filter(({ kind }) => kind === 'turn-closed');
+    expect(closed).toHaveLength(1);
+  });
+
+  it('RUN-06 cancel still reaches a call whose job came twice', async () => {
+    const session = await stack.session({ tools: ['sluice'] });
+    const turn = await stack.accept(session, 'Call the sluice tool.');
+    const run = await until('the tool runs', () => sluice.runs[0]);
+    await again.get(`${turn}~tool-1-0`)?.();
+    await stack.cancel(session, turn);
+    await until('the tool was told', () => run.signal.aborted);
+    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'cancelled' });
   });
 });
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { TURN_MACHINE, turnMachine } from '../../../src/machines/turn.ts';
 import { DEFAULT_SIM_MODELS, type SimModel } from '../../../src/sim/index.ts';
-import { until } from '../../support/await.ts';
+import { gate, until } from '../../support/await.ts';
 import { BACKENDS, openTestStack, type TestStack, type TestWorker } from '../../support/stack.ts';
 import { type HeldTool, heldTool } from '../../support/tools.ts';
 
@@ -67,6 +67,61 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
     run.release();
     expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'completed', steps: 2 });
     expect((await stack.records(session, turn)).filter(({ kind }) => kind === 'tool-result')).toHaveLength(1);
+  });
+
+  it('RUN-04 RUN-05 hands out anew a job whose worker died before it claimed it, long before the queue would', async () => {
+    const never = gate();
+    const taken: string[] = [];
+    await work({
+      between: (_, handle) => async (ref) => {
+        taken.push(`${ref.actor} ${ref.dispatch}`);
+        if (taken.length === 1) await never.opened;
+        else await handle(ref);
+      },
+    });
+    const session = await stack.session({ tools: [] });
+    const turn = await stack.accept(session, 'Good morning to you.');
+    try {
+      expect(await stack.ended(session, turn, 10_000)).toMatchObject({ outcome: 'completed', steps: 1 });
+      expect(taken.filter((job) => job.startsWith(turn))).toEqual([`${turn} 1`, `${turn} 2`]);
+    } finally {
+      never.open();
+    }
+  });
+
+  it('RUN-04 a defect in a worker fails the turn instead of leaving its call with a worker that let go of it', async () => {
+    const worker = await work();
+    const session = await stack.session({ tools: [] });
+    expect(await stack.ask(session, 'Good morning to you.')).toMatchObject({ outcome: 'completed' });
+    const { store } = worker.services;
+    const claim = store.claim.bind(store);
+    store.claim = async (ref, id) => {
+      const claimed = await claim(ref, id);
+      return claimed === null || claimed.call.src !== 'step' ? claimed : { ...claimed, records: [] };
+    };
+    const end = await stack.ask(session, 'Good evening to you.');
+    expect(end).toMatchObject({ outcome: 'failed' });
+    expect(await running()).toEqual([]);
+    store.claim = claim;
+    expect(await stack.ask(session, 'Good night to you.')).toMatchObject({ outcome: 'completed' });
+  });
+
+  it('RUN-04 an outage in the middle of the work is waited for, and counts as no attempt', async () => {
+    const worker = await work();
+    const session = await stack.session({ tools: [] });
+    const { store } = worker.services;
+    const config = store.sessionConfig.bind(store);
+    let outages = 0;
+    store.sessionConfig = async (ref) => {
+      outages += 1;
+      if (outages <= 2) throw Object.assign(new Error('too many connections'), { code: '53300' });
+      return config(ref);
+    };
+    const end = await stack.ask(session, 'Good morning to you.');
+    expect(end).toMatchObject({ outcome: 'completed', steps: 1 });
+    expect(outages).toBe(3);
+    const receipts = (await stack.records(session, end.turn)).filter(({ kind }) => kind === 'work-receipt');
+    expect(receipts.map(({ data }) => data.attempt)).toEqual([1]);
   });
 
   it('RUN-07 keeps a retry and the wait a provider asked for across a restart, and makes it once', async () => {

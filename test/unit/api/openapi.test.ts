@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { apiRoutes } from '../../../src/api/app.ts';
+import { openApiDocument } from '../../../src/api/openapi.ts';
+import { explain } from '../../../src/api/stuck.ts';
+import { STUCK_CAUSES } from '../../../src/db/queries/list-stuck.ts';
+
+interface Document {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly summary: string;
+            readonly security: readonly unknown[];
+            readonly parameters: readonly { readonly name: string; readonly in: string }[];
+            readonly responses: Readonly<Record<string, { readonly description: string }>>;
+          }
+        >
+      >
+    >
+  >;
+}
+
+describe('the OpenAPI document', () => {
+  const document = openApiDocument(apiRoutes()) as unknown as Document;
+  const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
+    Object.entries(byMethod).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+  it('gives every operation a summary, a success and a failure', () => {
+    for (const { path, operation } of operations) {
+      expect([path, operation.summary.length > 5]).toEqual([path, true]);
+      const statuses = Object.keys(operation.responses);
+      expect([path, statuses.some((status) => status.startsWith('2'))]).toEqual([path, true]);
+      expect(statuses).toContain('500');
+    }
+  });
+
+  it('names every parameter of a path, and 401, 403 and 429 wherever a key is needed', () => {
+    for (const { path, operation } of operations) {
+      const named = operation.parameters.filter((each) => each.in === 'path').map((each) => `{${each.name}}`);
+      expect(named).toEqual(path.match(/\{\w+\}/gu) ?? []);
+      const keyed = operation.security.length > 0;
+      for (const status of ['401', '403', '429'])
+        expect([path, status, status in operation.responses]).toEqual([path, status, keyed]);
+    }
+  });
+
+  it('asks for a key on every route but those that probes need', () => {
+    const open = operations
+      .filter(({ operation }) => operation.security.length === 0)
+      .map(({ path }) => path);
+    expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
+  });
+
+  it('is plain JSON', () => {
+    expect(JSON.parse(JSON.stringify(document))).toEqual(document);
+  });
+});
+
+describe('why a turn is stuck', () => {
+  it('is said, with what to do, for every cause', () => {
+    const said = STUCK_CAUSES.flatMap((cause) =>
+      [0, 3].map((slots) =>
+        explain({
+          session: 's',
+          turn: 'the-turn',
+          number: 1,
+          cause,
+          machine: 'turn',
+          version: 1,
+          parkedReason: 'it was refused.',
+          child: 'step-2',
+          pool: 'step',
+          slots,
+          sinceSeconds: 1,
+        }),
+      ),
+    );
+    for (const { reason, action } of said) {
+      expect(reason).toMatch(/^[A-Zs].*\.$/u);
+      expect(action).toMatch(/the-turn|worker|version|concurrency/u);
+    }
+    expect(new Set(said.map(({ reason }) => reason)).size).toBe(STUCK_CAUSES.length + 1);
+  });
+});
