@@ -28,7 +28,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON turnwright.timers, turnwright.outbox, tu
 --> statement-breakpoint
 GRANT SELECT ON turnwright.tenants, turnwright.workers TO turnwright_app;
 --> statement-breakpoint
-GRANT SELECT (tenant_id, session_id, seq, kind, body_digest), UPDATE (body) ON turnwright.records TO turnwright_upkeep;
+GRANT SELECT (tenant_id, session_id, seq, kind, bytes, body_digest), UPDATE (body) ON turnwright.records TO turnwright_upkeep;
 --> statement-breakpoint
 GRANT SELECT (tenant_id, session_id, digest, created_at), DELETE, UPDATE (body) ON turnwright.bodies TO turnwright_upkeep;
 --> statement-breakpoint
@@ -71,15 +71,16 @@ REVOKE ALL ON FUNCTION turnwright.find_key(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION turnwright.find_key(uuid) TO turnwright_app;
 --> statement-breakpoint
 -- The one change an original ever sees: its body set to null by the transaction that appends its `erased` record.
-CREATE FUNCTION turnwright.erased_now(p_tenant uuid, p_session uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE FUNCTION turnwright.erased_now(p_tenant uuid, p_session uuid, p_seq bigint, p_digest bytea) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM turnwright.records e WHERE e.tenant_id = p_tenant AND e.session_id = p_session
-    AND e.kind = 'erased' AND e.xmin = pg_current_xact_id()::xid)
+    AND e.kind = 'erased' AND e.xmin = pg_current_xact_id()::xid AND e.body::jsonb ->> 'digest' = encode(p_digest, 'hex')
+    AND (p_seq IS NULL OR (e.body::jsonb ->> 'seq')::bigint = p_seq))
 $$;
 --> statement-breakpoint
 CREATE FUNCTION turnwright.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
-    IF NEW.body IS NULL AND to_jsonb(NEW) - 'body' = to_jsonb(OLD) - 'body' AND turnwright.erased_now(OLD.tenant_id, OLD.session_id) THEN
+    IF NEW.body IS NULL AND to_jsonb(NEW) - 'body' = to_jsonb(OLD) - 'body' AND turnwright.erased_now(OLD.tenant_id, OLD.session_id, OLD.seq, OLD.body_digest) THEN
       RETURN NEW;
     END IF;
   END IF;
@@ -93,10 +94,10 @@ CREATE FUNCTION turnwright.refuse_body_change() RETURNS trigger LANGUAGE plpgsql
 BEGIN
   IF TG_OP = 'DELETE' THEN
     IF NOT EXISTS (SELECT FROM turnwright.records r
-      WHERE r.tenant_id = OLD.tenant_id AND r.session_id = OLD.session_id AND r.body_digest = OLD.digest) THEN
+      WHERE r.tenant_id = OLD.tenant_id AND r.session_id = OLD.session_id AND r.body_digest = OLD.digest AND r.bytes > 8192) THEN
       RETURN OLD;
     END IF;
-  ELSIF NEW.body IS NULL AND to_jsonb(NEW) - 'body' = to_jsonb(OLD) - 'body' AND turnwright.erased_now(OLD.tenant_id, OLD.session_id) THEN
+  ELSIF NEW.body IS NULL AND to_jsonb(NEW) - 'body' = to_jsonb(OLD) - 'body' AND turnwright.erased_now(OLD.tenant_id, OLD.session_id, NULL, OLD.digest) THEN
     RETURN NEW;
   END IF;
   RAISE EXCEPTION 'the ledger is append-only: % on % is refused', TG_OP, TG_TABLE_NAME USING ERRCODE = 'TW010';
@@ -112,3 +113,12 @@ END $$;
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON turnwright.records FOR EACH STATEMENT EXECUTE FUNCTION turnwright.refuse_truncate();
 --> statement-breakpoint
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON turnwright.bodies FOR EACH STATEMENT EXECUTE FUNCTION turnwright.refuse_truncate();
+--> statement-breakpoint
+-- A trigger on statements is not handed down to partitions.
+DO $$
+BEGIN
+  FOR i IN 0..15 LOOP
+    EXECUTE format('CREATE TRIGGER no_truncate BEFORE TRUNCATE ON turnwright.records_p%s FOR EACH STATEMENT EXECUTE FUNCTION turnwright.refuse_truncate()', lpad(i::text, 2, '0'));
+    EXECUTE format('CREATE TRIGGER no_truncate BEFORE TRUNCATE ON turnwright.bodies_p%s FOR EACH STATEMENT EXECUTE FUNCTION turnwright.refuse_truncate()', lpad(i::text, 2, '0'));
+  END LOOP;
+END $$;

@@ -92,7 +92,12 @@ BEGIN
     'records', coalesce(v_records, '[]'::json),
     'closed', CASE WHEN v_call.src = 'step' AND NOT v_planned THEN turnwright.closed_turns(p_tenant, p_session,
       (v_loaded -> 'turn' ->> 'head')::uuid, (v_loaded -> 'turn' ->> 'number')::integer, 256) END,
-    'packets', CASE WHEN v_call.src IN ('step', 'summary') THEN (
+    'packets', CASE WHEN v_call.src = 'summary' THEN (
+      SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
+        SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
+          AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid AND p.from_turn = (v_call.input::json ->> 'from')::integer
+          AND p.to_turn < (v_call.input::json ->> 'to')::integer ORDER BY p.to_turn DESC LIMIT 1) k)
+    WHEN v_call.src = 'step' THEN (
       SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
         SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
           AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid ORDER BY p.from_turn DESC, p.to_turn DESC LIMIT 2) k) END);
@@ -131,8 +136,8 @@ DECLARE
   v_dispatch integer;
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
-  UPDATE turnwright.actors SET drains = drains + 1
-  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND status = 'active' RETURNING drains INTO v_dispatch;
+  PERFORM FROM turnwright.actors
+  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND status = 'active' FOR UPDATE;
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
@@ -141,6 +146,8 @@ BEGIN
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
+  UPDATE turnwright.actors SET drains = drains + 1
+  WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor RETURNING drains INTO v_dispatch;
   INSERT INTO turnwright.outbox (tenant_id, session_id, actor_id, child_id, dispatch, pool, admitted_at)
   VALUES (p_tenant, p_session, p_actor, 'drain', v_dispatch, 'turn', clock_timestamp());
   RETURN v_dispatch;
@@ -214,6 +221,15 @@ BEGIN
     SELECT v_tenant, v_session, r.seq, r.head, r.turn, r.kind, r.class, r.body, r.bytes, decode(r."bodyDigest", 'hex'), decode(r.digest, 'hex'), decode(r.prev, 'hex')
     FROM jsonb_to_recordset(p -> 'records')
       AS r(seq bigint, head uuid, turn uuid, kind text, class text, body text, bytes integer, "bodyDigest" text, digest text, prev text);
+  END IF;
+  IF p ? 'largeBodies' THEN
+    -- Held against the collection of orphans: one taken since its insert is stored again by the caller.
+    PERFORM pg_advisory_xact_lock_shared(hashtext('turnwright.bodies'));
+    IF EXISTS (SELECT FROM jsonb_array_elements_text(p -> 'largeBodies') AS d(digest)
+      WHERE NOT EXISTS (SELECT FROM turnwright.bodies b
+        WHERE b.tenant_id = v_tenant AND b.session_id = v_session AND b.digest = decode(d.digest, 'hex'))) THEN
+      RAISE EXCEPTION 'a body is gone' USING ERRCODE = 'TW001';
+    END IF;
   END IF;
   IF p ? 'calls' THEN
     INSERT INTO turnwright.side_calls (tenant_id, session_id, actor_id, child_id, src, pool, input, status, priority)

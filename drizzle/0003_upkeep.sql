@@ -37,13 +37,13 @@ BEGIN
     SELECT o.position, o.priority, row_number() OVER (PARTITION BY o.tenant_id ORDER BY o.priority, o.position) AS rank
     FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NULL AND o.due_at <= clock_timestamp()
   ), chosen AS (
-    SELECT r.position FROM ranked r ORDER BY r.priority, r.rank, r.position LIMIT p_limit
+    SELECT r.position, r.rank FROM ranked r ORDER BY r.priority, r.rank, r.position LIMIT p_limit
   ), marked AS (
     UPDATE turnwright.outbox o SET admitted_at = clock_timestamp() FROM chosen c
-    WHERE o.pool = p_pool AND o.position = c.position AND o.admitted_at IS NULL RETURNING o.*
+    WHERE o.pool = p_pool AND o.position = c.position AND o.admitted_at IS NULL RETURNING o.*, c.rank
   )
   SELECT coalesce(json_agg(json_build_object('tenant', m.tenant_id, 'session', m.session_id, 'actor', m.actor_id, 'child', m.child_id,
-    'dispatch', m.dispatch, 'priority', m.priority) ORDER BY m.priority, m.position), '[]'::json) INTO v_rows FROM marked m;
+    'dispatch', m.dispatch, 'priority', m.priority) ORDER BY m.priority, m.rank, m.position), '[]'::json) INTO v_rows FROM marked m;
   RETURN v_rows;
 END $$;
 --> statement-breakpoint
@@ -105,6 +105,10 @@ BEGIN
   )
   SELECT count(*) INTO v_drains FROM handed;
 
+  -- An event that reached an actor after its end changes nothing, and must not keep it from being folded.
+  UPDATE turnwright.actor_events e SET revision = a.revision FROM turnwright.actors a
+  WHERE e.revision IS NULL AND a.tenant_id = e.tenant_id AND a.session_id = e.session_id AND a.actor_id = e.actor_id AND a.status = 'done';
+
   DELETE FROM turnwright.workers w WHERE w.beat_at < clock_timestamp() - make_interval(secs => 10 * p_lease_ms / 1000.0)
     AND NOT EXISTS (SELECT FROM turnwright.side_calls s WHERE s.status = 'running' AND s.worker_id = w.worker_id);
 
@@ -162,14 +166,25 @@ BEGIN
     INSERT INTO turnwright.actor_events (tenant_id, session_id, actor_id, event_id, event, revision, snapshot_digest)
     SELECT g.tenant_id, g.session_id, g.actor_id, 'all',
       json_agg(json_build_array(g.event_id, g.event, encode(g.snapshot_digest, 'hex')) ORDER BY g.revision)::text, max(g.revision),
-      (array_agg(g.snapshot_digest ORDER BY g.revision DESC))[1]
+      (array_agg(g.snapshot_digest ORDER BY g.snapshot_digest IS NULL, g.revision DESC))[1]
     FROM gone g GROUP BY g.tenant_id, g.session_id, g.actor_id RETURNING 1
   )
   UPDATE turnwright.actors a SET compacted = true FROM chosen c
   WHERE a.tenant_id = c.tenant_id AND a.session_id = c.session_id AND a.actor_id = c.actor_id;
   GET DIAGNOSTICS v_count = ROW_COUNT;
-  DELETE FROM turnwright.bodies b WHERE b.created_at < clock_timestamp() - interval '1 hour' AND b.created_at > clock_timestamp() - interval '1 day'
-    AND NOT EXISTS (SELECT FROM turnwright.records r WHERE r.tenant_id = b.tenant_id AND r.session_id = b.session_id AND r.body_digest = b.digest);
   DELETE FROM turnwright.deltas d WHERE d.at < clock_timestamp() - interval '10 minutes';
+  RETURN v_count;
+END $$;
+--> statement-breakpoint
+-- Large bodies that no record points at: left behind by hops that never committed.
+CREATE FUNCTION turnwright.collect_bodies() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  v_count integer;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('turnwright.bodies'));
+  DELETE FROM turnwright.bodies b WHERE b.created_at < clock_timestamp() - interval '1 hour'
+    AND NOT EXISTS (SELECT FROM turnwright.records r
+      WHERE r.tenant_id = b.tenant_id AND r.session_id = b.session_id AND r.body_digest = b.digest AND r.bytes > 8192);
+  GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
 END $$;

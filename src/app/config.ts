@@ -31,6 +31,8 @@ export interface Config {
   readonly redisUrl?: string;
   /** The user that migrates; absent: the user of `databaseUrl`. */
   readonly ownerUrl?: string;
+  /** BullMQ's schema on Postgres, its prefix on Redis: deployments that share a server need one each. */
+  readonly queueNamespace: string;
   readonly port: number;
   readonly host: string;
   /** Absolute. */
@@ -51,6 +53,7 @@ export interface Config {
   readonly limits: Limits;
 }
 
+const DEFAULT_QUEUE_NAMESPACE = 'turnwright_queue';
 const DEFAULT_PORT = 4080;
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_DATA_DIR = '.turnwright';
@@ -97,6 +100,7 @@ function withDefaults(input: ConfigInput, cwd: string): Config {
   const leaseMs = input.leaseMs ?? DEFAULT_LEASE_MS;
   return {
     ...pick(input, ['databaseUrl', 'redisUrl', 'ownerUrl', 'defaultLeg']),
+    queueNamespace: input.queueNamespace ?? DEFAULT_QUEUE_NAMESPACE,
     port: input.port ?? DEFAULT_PORT,
     host: input.host ?? DEFAULT_HOST,
     dataDir: resolve(cwd, input.dataDir ?? DEFAULT_DATA_DIR),

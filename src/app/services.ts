@@ -25,8 +25,6 @@ import { TurnCache } from '../runtime/turn-cache.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './logger.ts';
 
-/** BullMQ's own schema beside the ledger's, and the Redis prefix. */
-const QUEUE_NAMESPACE = 'turnwright_queue';
 const APP_CONNECTIONS = 20;
 const UPKEEP_CONNECTIONS = 3;
 const SWEEP_INTERVAL_MS = 1_000;
@@ -53,7 +51,7 @@ export interface Services {
 }
 
 export function openServices(config: Config & { readonly databaseUrl: string }, logger: Logger): Services {
-  const { databaseUrl, redisUrl } = config;
+  const { databaseUrl } = config;
   const onError = (error: unknown): void =>
     logger.warn({ err: error }, 'a connection failed; work goes on when it is back');
   const pool = createPool({
@@ -73,7 +71,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   const store = new PostgresStore(pool);
   const upkeep = new PostgresUpkeep(upkeepPool);
   const notices = new PostgresNotices({ url: databaseUrl, pool, onError });
-  const { queue, bus } = openQueue(databaseUrl, redisUrl, { pool, notices, onError });
+  const { queue, bus } = openQueue(config, { pool, notices, onError });
   let sweeper: Sweeper | null = null;
   const admission = new Admission({
     queue,
@@ -121,18 +119,18 @@ interface QueueParts {
 
 /** Redis where it is configured, else the same database. */
 function openQueue(
-  databaseUrl: string,
-  redisUrl: string | undefined,
+  config: Config & { readonly databaseUrl: string },
   { pool, notices, onError }: QueueParts,
 ): Pick<Services, 'queue' | 'bus'> {
+  const { databaseUrl, redisUrl, queueNamespace } = config;
   if (redisUrl !== undefined) {
     return {
-      queue: createRedisBackend({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError }),
-      bus: createRedisBus({ url: redisUrl, prefix: QUEUE_NAMESPACE, onError }),
+      queue: createRedisBackend({ url: redisUrl, prefix: queueNamespace, onError }),
+      bus: createRedisBus({ url: redisUrl, prefix: queueNamespace, onError }),
     };
   }
   return {
-    queue: createPostgresQueueBackend({ connectionString: databaseUrl, schema: QUEUE_NAMESPACE, onError }),
+    queue: createPostgresQueueBackend({ connectionString: databaseUrl, schema: queueNamespace, onError }),
     bus: createPostgresBus(new PostgresDeltas<DeltaFrame>(pool), notices, { onError }),
   };
 }

@@ -3,12 +3,13 @@
  * the opposite one; a start that fails midway stops what it had started. States: starting, running,
  * stopping, stopped; `stop` may be called in any of them and any number of times.
  */
-import { createPool, migrate } from '../db/index.ts';
+import { createPool } from '../db/index.ts';
 import { checkMigrated } from '../db/queries/check-migrated.ts';
 import { POOLS, type Pool } from '../queues/contract.ts';
 import type { Config } from './config.ts';
 import { startEmbeddedPostgres } from './embedded/postgres.ts';
 import type { Logger } from './logger.ts';
+import { migrateAll } from './migrate.ts';
 import { openServices, type Services } from './services.ts';
 import { startWorkers } from './worker-host.ts';
 
@@ -64,13 +65,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function startDatabase({ config, logger, ...options }: StackOptions, undo: (() => Promise<void>)[]) {
   if (config.databaseUrl !== undefined) {
-    if (options.migrate === true) await migrate(config.ownerUrl ?? config.databaseUrl);
+    if (options.migrate === true) await migrateAll(config, config.ownerUrl ?? config.databaseUrl);
     return { databaseUrl: config.databaseUrl, embedded: false };
   }
   const log = (line: string): void => logger.debug({ postgres: line }, 'the embedded database says');
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
   undo.push(() => server.stop());
-  await migrate(server.url);
+  await migrateAll(config, server.url);
   return { databaseUrl: server.url, embedded: true };
 }
 

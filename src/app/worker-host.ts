@@ -54,13 +54,8 @@ export async function startWorkers(
     intervalMs: config.heartbeatMs,
     onError,
   });
-  await heartbeat.start();
-  const unlisten = await notices.listen('turnwright_cancel', (notice) => running.abort(notice));
-  await engine.admission.refresh();
-  const workers = await takeJobs(services, pools, poolHandlers(deps, upkeep), onError);
-  services.sweeper.start();
-
-  let drained: Promise<void> | null = null;
+  const workers: PoolWorker[] = [];
+  let unlisten: () => Promise<void> = () => Promise.resolve();
   const drain = async (graceMs: number): Promise<void> => {
     const closing = workers.map((worker) => worker.close(graceMs + ABORT_GRACE_MS));
     const abort = setTimeout(() => {
@@ -73,6 +68,18 @@ export async function startWorkers(
     await unlisten();
     await heartbeat.stop();
   };
+  try {
+    await heartbeat.start();
+    unlisten = await notices.listen('turnwright_cancel', (notice) => running.abort(notice));
+    await engine.admission.refresh();
+    await takeJobs(services, pools, poolHandlers(deps, upkeep), { workers, onError });
+  } catch (error) {
+    await drain(0).catch(onError);
+    throw error;
+  }
+  services.sweeper.start();
+
+  let drained: Promise<void> | null = null;
   return {
     workerId,
     drain: (graceMs) => {
@@ -84,26 +91,25 @@ export async function startWorkers(
 
 type Handlers = ReturnType<typeof poolHandlers>;
 
+interface TakeJobs {
+  /** Filled as they start, so that a failed start can stop them. */
+  readonly workers: PoolWorker[];
+  readonly onError: (error: unknown) => void;
+}
+
 async function takeJobs(
   services: Services,
   pools: readonly Pool[],
   handlers: Handlers,
-  onError: (error: unknown) => void,
-): Promise<readonly PoolWorker[]> {
-  const workers: PoolWorker[] = [];
+  { workers, onError }: TakeJobs,
+): Promise<void> {
   for (const pool of pools) {
     const handle = async (ref: Parameters<Handlers[Pool]>[0]): Promise<void> => {
       await handlers[pool](ref);
     };
-    workers.push(
-      await services.queue.work(pool, {
-        concurrency: services.config.pools[pool].concurrency,
-        handle,
-        onError,
-      }),
-    );
+    const { concurrency } = services.config.pools[pool];
+    workers.push(await services.queue.work(pool, { concurrency, handle, onError }));
   }
-  return workers;
 }
 
 function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {

@@ -32,6 +32,8 @@ export function commitJson(commit: Commit): string {
   if (commit.create !== undefined) wire.create = commit.create;
   if (commit.settle !== undefined) wire.settle = commit.settle;
   if (commit.records.length > 0) wire.records = commit.records.map(recordWire);
+  const large = commit.records.filter((record) => record.bytes > INLINE_BODY_BYTES);
+  if (large.length > 0) wire.largeBodies = large.map((record) => record.bodyDigest);
   for (const list of LISTS) if (commit[list].length > 0) wire[list] = commit[list];
   return JSON.stringify(wire);
 }

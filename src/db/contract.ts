@@ -254,6 +254,8 @@ export interface Store {
   recordBody(ref: SessionRef, seq: number): Promise<string | null>;
   /** The whole result, or null where the session has no such evidence. */
   evidence(ref: SessionRef, ordinal: number): Promise<string | null>;
+  /** The stored packet over exactly these turns. */
+  findPacket(ref: SessionRef, head: string, from: number, to: number): Promise<StoredPacketRow | null>;
   /** Ids that exist, newest first. */
   evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]>;
   /** Turns of a head by number, for a packet: directive, outcome and evidence of each. */
@@ -303,4 +305,6 @@ export interface UpkeepStore {
   redispatch(row: HandOver): Promise<number | null>;
   nextDueMs(): Promise<number | null>;
   compact(limit: number): Promise<number>;
+  /** Removes large bodies that no record points at, an hour after they were stored. */
+  collectBodies(): Promise<number>;
 }

@@ -34,6 +34,36 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
+/** Work on objects beside the ledger's, done as their owner; afterwards the app role may use them. */
+export async function withOwnedSchema(
+  url: string,
+  schema: string,
+  work: (client: pg.Client) => Promise<void>,
+): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'turnwright migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {});
+  const name = pg.escapeIdentifier(schema);
+  try {
+    await client.connect();
+    await client.query('SET ROLE turnwright_owner');
+    await work(client);
+    for (const grant of [
+      `GRANT USAGE ON SCHEMA ${name} TO turnwright_app`,
+      `GRANT ALL ON ALL TABLES IN SCHEMA ${name} TO turnwright_app`,
+      `GRANT ALL ON ALL SEQUENCES IN SCHEMA ${name} TO turnwright_app`,
+    ])
+      await client.query(grant);
+  } catch (error) {
+    throw databaseError(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** Drizzle wraps what the server said; the server's own error names the cause. */
 function unwrap(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error && error.name === 'DrizzleQueryError'

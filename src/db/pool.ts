@@ -34,7 +34,7 @@ export interface PoolOptions {
 
 export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: checkedUrl(options.url),
     max: options.max,
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -43,6 +43,17 @@ export function createPool(options: PoolOptions): pg.Pool {
   });
   pool.on('error', options.onError);
   return pool;
+}
+
+/** A URL's own `options` would replace the role, and with it row-level security. */
+function checkedUrl(url: string): string {
+  if (!new URL(url).searchParams.has('options')) return url;
+  const found =
+    'The database URL has an "options" parameter, which would replace the role every connection acts as.';
+  throw new TurnwrightError(
+    'config_invalid',
+    `${found} Remove it; set server options on the login or the database.`,
+  );
 }
 
 /** Says what a failed connection means; never repeats the URL, which may hold a password. */

@@ -15,6 +15,7 @@ import type {
   RawRecord,
   SessionRef,
   Store,
+  StoredPacketRow,
   TurnGist,
 } from './contract.ts';
 import { databaseError, errorCode, run, withTenant } from './pool.ts';
@@ -166,6 +167,12 @@ export class PostgresStore implements Store {
     const seq: number | null = await this.#inTenant(ref, text, [ref.tenant, ref.session, ordinal]);
     const body = seq === null ? null : await this.recordBody(ref, seq);
     return body === null ? null : (JSON.parse(body) as { content: string }).content;
+  }
+
+  async findPacket(ref: SessionRef, head: string, from: number, to: number): Promise<StoredPacketRow | null> {
+    const text = `SELECT json_build_object('from', from_turn, 'to', to_turn, 'seq', seq, 'bytes', bytes) AS value FROM turnwright.packets
+      WHERE tenant_id = $1 AND session_id = $2 AND head_id = $3 AND from_turn = $4 AND to_turn = $5`;
+    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, from, to]);
   }
 
   async evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {

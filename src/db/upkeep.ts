@@ -89,6 +89,10 @@ export class PostgresUpkeep implements UpkeepStore {
     return this.#value('compact', 'SELECT turnwright.compact($1) AS value', [limit]);
   }
 
+  collectBodies(): Promise<number> {
+    return this.#value('collect_bodies', 'SELECT turnwright.collect_bodies() AS value', []);
+  }
+
   async #value<T>(name: string, text: string, values: readonly unknown[]): Promise<T> {
     const rows = await run<{ readonly value: T }>(this.#pool, { name, text, values });
     return rows[0]?.value as T;

@@ -20,5 +20,8 @@ export const INTENT_CHILD = 'intent-1';
 export const METADATA_CHILD = 'metadata-1';
 /** Not a side call: the job that applies an actor's pending events. */
 export const DRAIN_CHILD = 'drain';
+/** Upkeep jobs, which belong to no session. */
+export const FOLD_CHILD = 'fold';
+export const COLLECT_CHILD = 'collect';
 
 export const evidenceId = (ordinal: number): string => `e${ordinal}`;

@@ -34,6 +34,8 @@ export interface TurnContext extends TurnInput {
   readonly emptyInARow: number;
   readonly overLength: number;
   readonly packets: number;
+  /** A packet could not be built: the turn goes on without. */
+  readonly packetless: boolean;
   /** Children of the running batch that have not finished. */
   readonly pending: readonly string[];
   readonly facts: StepFacts | null;
@@ -87,7 +89,8 @@ const machine = setup({
     wantsPacket: ({ context }) => context.facts?.kind === 'packet-wanted' && context.packets < MAX_PACKETS,
     isOverLength: ({ context }) =>
       context.facts?.kind === 'over-length' && context.overLength < MAX_OVER_LENGTH,
-    budgetSpent: ({ context }) => context.step >= context.stepBudget,
+    // Rounds that only made room for the request called no model to an end.
+    budgetSpent: ({ context }) => context.step - context.packets - context.overLength >= context.stepBudget,
     batchDone: ({ context }) => context.pending.length === 0,
   },
 }).createMachine({
@@ -99,6 +102,7 @@ const machine = setup({
     emptyInARow: 0,
     overLength: 0,
     packets: 0,
+    packetless: false,
     pending: [],
     facts: null,
     reason: '',
@@ -131,7 +135,10 @@ const machine = setup({
       entry: [
         assign({ step: ({ context }) => context.step + 1, facts: null }),
         enqueueActions(({ enqueue, context }) => {
-          const input = { step: context.step, packetless: context.packets >= MAX_PACKETS };
+          const input = {
+            step: context.step,
+            packetless: context.packetless || context.packets >= MAX_PACKETS,
+          };
           enqueue.spawnChild('step', { id: stepChild(context.step), input });
         }),
       ],
@@ -224,7 +231,7 @@ const machine = setup({
       ],
       on: {
         [DONE]: 'stepping',
-        [FAILED]: { target: 'stepping', actions: assign({ packets: MAX_PACKETS }) },
+        [FAILED]: { target: 'stepping', actions: assign({ packetless: true }) },
       },
     },
     recovering: {

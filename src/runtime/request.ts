@@ -9,7 +9,7 @@ import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
 import { type ClosedTurnWeight, type Plan, planTurns } from '../context/plan/plan.ts';
-import type { Claim, RawRecord, SessionRef, Store, StoredPacketRow, TurnPlace } from '../db/contract.ts';
+import type { Claim, RawRecord, SessionRef, Store, TurnPlace } from '../db/contract.ts';
 import type { Json } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
 import { foldTurn, type TurnView } from '../ledger/view.ts';
@@ -55,9 +55,8 @@ export class RequestBuilder {
     if ('wants' in planned && planned.wants !== null && !input.packetless)
       return { kind: 'packet-wanted', ...planned.wants };
 
-    const packets = claim.packets ?? [];
     const [packet, history] = await Promise.all([
-      this.#packet(session, planned.runs, packets),
+      this.#packet(input, planned.runs),
       this.#history(session, place, planned.runs),
     ]);
     const bytes = [openPiece, ...history, ...(packet === null ? [] : [packet])].reduce(
@@ -81,38 +80,41 @@ export class RequestBuilder {
     };
   }
 
-  async #plan({ claim, place, prefix, profile }: RequestInput, openTurnBytes: number): Promise<Plan> {
+  /** Reads more turns while all that were read fit, and packets the claim did not bring. */
+  async #plan(input: RequestInput, openTurnBytes: number): Promise<Plan> {
+    const { claim, place, prefix, profile } = input;
+    const { session } = claim.loaded;
     const closedCount = place.number - 1;
-    let closed = weights(claim.closed ?? []);
+    const closed = [...weights(claim.closed ?? [])];
+    const packets = [...(claim.packets ?? [])];
     for (;;) {
-      const missing = closedCount - closed.length;
       const plan = planTurns({
         profile,
         prefixBytes: prefix.bytes,
         openTurnBytes,
         closed,
         closedCount,
-        packets: claim.packets ?? [],
+        packets,
       });
-      const everyReadTurnFits =
-        plan.leftOut + carried(plan) === closedCount && fullTurns(plan) === closed.length;
-      if (missing === 0 || !everyReadTurnFits) return plan;
-      const before = closed.at(-1)?.number ?? place.number;
-      closed = [
-        ...closed,
-        ...weights(await this.#store.closedTurns(claim.loaded.session, place.head, before, WEIGHT_BLOCK)),
-      ];
+      if (closed.length < closedCount && fullTurns(plan) === closed.length) {
+        const before = closed.at(-1)?.number ?? place.number;
+        closed.push(...weights(await this.#store.closedTurns(session, place.head, before, WEIGHT_BLOCK)));
+        continue;
+      }
+      if (plan.wants === null || input.packetless) return plan;
+      const stored = await this.#store.findPacket(session, place.head, plan.wants.from, plan.wants.to);
+      if (stored === null) return plan;
+      packets.push(stored);
     }
   }
 
-  async #packet(
-    ref: SessionRef,
-    runs: Plan['runs'],
-    packets: readonly StoredPacketRow[],
-  ): Promise<Rendered | null> {
+  async #packet({ claim, place }: RequestInput, runs: Plan['runs']): Promise<Rendered | null> {
     const run = runs.find((candidate) => candidate.fidelity === 'packet');
-    const row = packets.find((packet) => packet.from === run?.from && packet.to === run.to);
-    return row === undefined ? null : this.#turns.renderedPacket(ref, row);
+    if (run === undefined) return null;
+    const { session } = claim.loaded;
+    const brought = claim.packets?.find((packet) => packet.from === run.from && packet.to === run.to);
+    const row = brought ?? (await this.#store.findPacket(session, place.head, run.from, run.to));
+    return row === null ? null : this.#turns.renderedPacket(session, row);
   }
 
   #history(ref: SessionRef, place: TurnPlace, runs: Plan['runs']): Promise<readonly Rendered[]> {
@@ -133,10 +135,6 @@ function fullTurns(plan: Plan): number {
   return plan.runs
     .filter((run) => run.fidelity === 'full')
     .reduce((sum, run) => sum + run.to - run.from + 1, 0);
-}
-
-function carried(plan: Plan): number {
-  return plan.runs.reduce((sum, run) => sum + run.to - run.from + 1, 0);
 }
 
 /** The reply may take what the window leaves, up to the reserve; at least one token. */

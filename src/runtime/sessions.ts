@@ -28,7 +28,8 @@ export async function createSession(
   builder.create = { leg: config.leg, config: canonicalJson(config), head };
   builder.append(head, { kind: 'session-created', turnId: null, body: config });
   builder.append(head, { kind: 'head-created', turnId: null, body: { head, from: null, atSeq: 0 } });
-  await engine.commit(builder.build());
+  const result = await engine.commit(builder.build());
+  if (result !== 'applied') throw new Error(`session ${ref.session} could not be opened: ${result}`);
 }
 
 /** A session's settings never change, so each process reads them once. Bounded; the oldest goes first. */

@@ -25,7 +25,12 @@ export function findMachine(
 
 /** Canonical JSON of `{value, context, status, output?}`; children are side calls, which have rows of their own. */
 export function persist(snapshot: AnyMachineSnapshot): string {
-  const { value, context, status, output } = snapshot;
+  const { value, context, status, output, error } = snapshot;
+  if (status === 'error')
+    throw new TurnwrightError(
+      'snapshot_refused',
+      `The machine met an error it does not handle: ${String(error)}.`,
+    );
   const text = canonicalJson({ value, context, status, output });
   if (byteLength(text) > MAX_SNAPSHOT_BYTES) {
     throw new TurnwrightError(
@@ -45,6 +50,7 @@ export function restore(machine: AnyStateMachine, stored: StoredSnapshot): AnyMa
   if (status !== 'active') throw refused(stored, `its status is "${String(status)}"`);
   if (!stateExists(machine.root, value))
     throw refused(stored, `it names the state ${JSON.stringify(value)}, which does not exist`);
+  if (typeof context !== 'object' || context === null) throw refused(stored, 'it has no context');
   const snapshot = machine.resolveState({ value: value as never, context: context as never });
   for (const id of stored.openChildren ?? []) {
     const child = createEmptyActor();
@@ -80,10 +86,14 @@ type StateNode = { readonly states: Readonly<Record<string, StateNode>> };
 function stateExists(node: StateNode, value: unknown): boolean {
   if (typeof value === 'string') return Object.hasOwn(node.states, value);
   if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).every(([key, inner]) => {
-    const child = Object.hasOwn(node.states, key) ? node.states[key] : undefined;
-    return child !== undefined && stateExists(child, inner);
-  });
+  const regions = Object.entries(value);
+  return (
+    regions.length > 0 &&
+    regions.every(([key, inner]) => {
+      const child = Object.hasOwn(node.states, key) ? node.states[key] : undefined;
+      return child !== undefined && stateExists(child, inner);
+    })
+  );
 }
 
 function refused(stored: StoredSnapshot, problem: string): TurnwrightError {

@@ -3,6 +3,7 @@
  * stopped, waiting (a timer is set), sweeping. It needs no queue, so a lost queue cannot stop it.
  */
 import type { SweepResult, UpkeepStore } from '../db/contract.ts';
+import { COLLECT_CHILD, FOLD_CHILD } from '../ledger/ids.ts';
 import { jobId, type Pool, type QueueBackend } from '../queues/contract.ts';
 import type { Admission } from './admission.ts';
 
@@ -20,10 +21,10 @@ export interface SweeperOptions {
 }
 
 const JITTER = 0.2;
-/** Nobody's: the job that folds finished actors' events belongs to no session. */
+/** Upkeep jobs belong to no session. */
 const NOBODY = '00000000-0000-0000-0000-000000000000';
-/** One fold job stands in the queue for so long at most, whoever asks for it. */
 const FOLD_PERIOD_MS = 10_000;
+const COLLECT_PERIOD_MS = 3_600_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -33,6 +34,7 @@ export class Sweeper {
   #dueAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
   #stopped = true;
+  #collectAtMs = 0;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
@@ -64,7 +66,11 @@ export class Sweeper {
     for (const row of result?.unclaimed ?? []) await this.#recover(row, activeSinceMs);
     if (result !== null) this.#activeSinceMs = activeSinceMs;
     await admission.refresh();
-    if (result?.unfolded === true) await this.#askToFold();
+    if (result?.unfolded === true) await this.#ask(FOLD_CHILD, FOLD_PERIOD_MS);
+    if (result !== null && this.#options.nowMs() >= this.#collectAtMs) {
+      this.#collectAtMs = this.#options.nowMs() + COLLECT_PERIOD_MS;
+      await this.#ask(COLLECT_CHILD, COLLECT_PERIOD_MS);
+    }
     return result;
   }
 
@@ -87,9 +93,10 @@ export class Sweeper {
       ]);
   }
 
-  async #askToFold(): Promise<void> {
-    const dispatch = Math.floor(this.#options.nowMs() / FOLD_PERIOD_MS);
-    const ref = { tenant: NOBODY, session: NOBODY, actor: NOBODY, child: 'fold', dispatch };
+  /** One job a period stands in the queue, whoever asks for it. */
+  async #ask(child: string, periodMs: number): Promise<void> {
+    const dispatch = Math.floor(this.#options.nowMs() / periodMs);
+    const ref = { tenant: NOBODY, session: NOBODY, actor: NOBODY, child, dispatch };
     await this.#options.admission.handOver('upkeep', [{ ref, priority: 0 }]);
   }
 

@@ -23,6 +23,6 @@ export function poolHandlers(
     summary: (ref) => summaryWorker(deps, ref),
     probe: (ref) => probeWorker(deps, ref),
     intent: (ref) => intentWorker(deps, ref),
-    upkeep: () => upkeepWorker(upkeep),
+    upkeep: (ref) => upkeepWorker(upkeep, ref),
   };
 }

@@ -18,6 +18,7 @@ import type { WorkerDeps } from './deps.ts';
 interface ToolInput {
   readonly step: number;
   readonly index: number;
+  /** A person refused the calls of this batch that need consent; the others run. */
   readonly denied: boolean;
 }
 
@@ -65,11 +66,6 @@ async function resultOf(
   denied: boolean,
   signal: AbortSignal,
 ): Promise<Result | 'aborted'> {
-  if (denied)
-    return {
-      status: 'denied',
-      content: 'Not run: the call was denied. Do not repeat it; go on without it or ask.',
-    };
   const config = await deps.configs.get(ref);
   const allowed = config.tools === null || config.tools.includes(call.name);
   const tool = allowed ? deps.surface.get(call.name) : undefined;
@@ -77,6 +73,11 @@ async function resultOf(
     const names = deps.surface.names().filter((name) => config.tools === null || config.tools.includes(name));
     return { status: 'unknown_tool', content: unknownTool(call.name, names).content };
   }
+  if (denied && tool.approval)
+    return {
+      status: 'denied',
+      content: 'Not run: the call was denied. Do not repeat it; go on without it or ask.',
+    };
   if (call.raw !== undefined)
     return {
       status: 'invalid_args',
@@ -142,8 +143,8 @@ function record(
   ordinal: number,
 ): Additions {
   const id = evidenceId(ordinal);
-  const shown = windowResult(escapeMarkers(result.content), { evidenceId: id });
-  const windowed = shown.length !== escapeMarkers(result.content).length;
+  const shown = windowResult(result.content, { evidenceId: id, guard: escapeMarkers });
+  const windowed = shown !== result.content;
   const body = {
     step,
     index,

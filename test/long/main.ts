@@ -8,7 +8,7 @@ interface LongForm {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const VITEST = fileURLToPath(import.meta.resolve('vitest/vitest.mjs'));
+const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
 
 const LONG_FORMS: Readonly<Record<string, LongForm>> = {
   kill: {

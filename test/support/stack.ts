@@ -3,129 +3,47 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createLogger } from '../../src/app/logger.ts';
 import { openServices, type Services } from '../../src/app/services.ts';
 import { startWorkers, type WorkerHost } from '../../src/app/worker-host.ts';
-import type { ApplyResult, Commit, SessionRef } from '../../src/db/contract.ts';
+import type { SessionRef } from '../../src/db/contract.ts';
 import { migrate } from '../../src/db/index.ts';
-import type { Json } from '../../src/ledger/json.ts';
 import { ChainVerifier, type StoredRecord, type Verdict } from '../../src/ledger/verify.ts';
 import { finalAnswer, foldTurn } from '../../src/ledger/view.ts';
 import type { MachineRegistry } from '../../src/machines/registry.ts';
-import { type JobRef, POOLS, type Pool } from '../../src/queues/contract.ts';
+import { type JobRef, POOLS } from '../../src/queues/contract.ts';
 import { prepareQueueSchema } from '../../src/queues/index.ts';
-import { type AcceptRequest, acceptTurn } from '../../src/runtime/accept.ts';
+import { acceptTurn } from '../../src/runtime/accept.ts';
 import { Engine } from '../../src/runtime/engine.ts';
 import { createSession } from '../../src/runtime/sessions.ts';
-import { DEFAULT_SIM_MODELS, type SimModel, type Simulator, startSimulator } from '../../src/sim/index.ts';
-import type { Tool } from '../../src/tools/contract.ts';
+import { DEFAULT_SIM_MODELS, type Simulator, startSimulator } from '../../src/sim/index.ts';
 import { until } from './await.ts';
-import { createDatabase, ensureTemplate } from './postgres.ts';
-import { startRedis } from './redis.ts';
-import { type TestConfig, testConfig } from './stack-config.ts';
+import type {
+  Applied,
+  Backend,
+  Data,
+  SessionOptions,
+  StackOptions,
+  TestStack,
+  TestWorker,
+  TurnEnd,
+  TurnOptions,
+  WorkerOptions,
+} from './stack-contract.ts';
 
-export const BACKENDS = ['postgres', 'redis'] as const;
-export type Backend = (typeof BACKENDS)[number];
+export { BACKENDS, type Backend, type TestStack, type TestWorker } from './stack-contract.ts';
+
+import { createDatabase, ensureTemplate } from './postgres.ts';
+import { openRedis, type TestRedisDatabase } from './redis-database.ts';
+import { type TestConfig, testConfig } from './stack-config.ts';
 
 /** Fast takeover, slow enough for a busy machine of two cores. */
 const LEASE_MS = 1_500;
 const DRAIN_MS = 5_000;
 const TURN_LIMIT_MS = 30_000;
-const REDIS_DATABASES = 16;
 const DEADLINE_MS = 600_000;
 const STEP_BUDGET = 40;
-
-export interface StackOptions {
-  readonly backend: Backend;
-  readonly models?: readonly SimModel[];
-  readonly tools?: readonly Tool[];
-  /** Name and text of each file in the folder that tools see. */
-  readonly files?: Readonly<Record<string, string>>;
-  readonly leaseMs?: number;
-  readonly simSpeed?: 'instant' | 'real';
-}
-
-export interface Applied {
-  readonly commit: Commit;
-  readonly result: ApplyResult;
-}
-
-export interface SessionOptions {
-  /** A model of the simulator; the leg has its name. */
-  readonly model?: string;
-  readonly tools?: readonly string[] | null;
-  readonly system?: string;
-}
-
-export type TurnOptions = Partial<Pick<AcceptRequest, 'mode' | 'priority' | 'idempotencyKey'>> & {
-  readonly stepBudget?: number;
-  readonly deadlineMs?: number;
-  readonly escalate?: boolean;
-  readonly services?: Services;
-};
-
-export interface TurnEnd {
-  readonly outcome: string;
-  readonly reason: string;
-  readonly steps: number;
-  readonly answer: string | null;
-}
-
-type Handle = (ref: JobRef) => Promise<void>;
-
-export interface WorkerOptions {
-  readonly leaseMs?: number;
-  /** Larger than the lease makes a zombie: alive, and taken for dead. */
-  readonly heartbeatMs?: number;
-  readonly pools?: readonly Pool[];
-  readonly concurrency?: number;
-  readonly registry?: MachineRegistry;
-  /** False: this process never takes over or re-admits. */
-  readonly sweeps?: boolean;
-  /** Stands between the queue and the handler of a pool. */
-  readonly between?: (pool: Pool, handle: Handle) => Handle;
-}
-
-export interface TestWorker {
-  readonly id: string;
-  readonly services: Services;
-  drain(graceMs?: number): Promise<void>;
-}
-
-export interface TestStack {
-  readonly backend: Backend;
-  readonly tenant: string;
-  readonly root: string;
-  readonly sim: Simulator;
-  readonly databaseUrl: string;
-  readonly redisUrl: string | null;
-  /** Accepts turns; runs none. */
-  readonly producer: Services;
-  /** Every commit that any process of the stack tried, in order of its answer. */
-  readonly applied: readonly Applied[];
-  /** Every job any process handed to the queue, as `<child>` of its actor. */
-  readonly admitted: readonly JobRef[];
-  session(options?: SessionOptions): Promise<SessionRef>;
-  accept(session: SessionRef, text: string, options?: TurnOptions): Promise<string>;
-  ended(session: SessionRef, turn: string, limitMs?: number): Promise<TurnEnd>;
-  /** Accepts a turn and waits for its end. */
-  ask(session: SessionRef, text: string, options?: TurnOptions): Promise<TurnEnd & { readonly turn: string }>;
-  cancel(session: SessionRef, turn: string): Promise<string>;
-  records(session: SessionRef, turn?: string): Promise<readonly (StoredRecord & { readonly data: Data })[]>;
-  verify(session: SessionRef): Promise<Verdict>;
-  worker(options?: WorkerOptions): Promise<TestWorker>;
-  /** Another producer process. */
-  open(): Services;
-  /** As the user that owns the server: sees every tenant. */
-  sql<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** The queue as if it had never been: every key of Redis, or BullMQ's whole schema. */
-  loseQueue(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export type Data = { readonly [key: string]: Json };
 
 export async function openTestStack(options: StackOptions): Promise<TestStack> {
   const template = await ensureTemplate('migrated', prepareTemplate);
@@ -353,35 +271,4 @@ function withRegistry(services: Services, registry: MachineRegistry): Services {
 function standBetween(services: Services, between: NonNullable<WorkerOptions['between']>): void {
   const work = services.queue.work.bind(services.queue);
   services.queue.work = (pool, options) => work(pool, { ...options, handle: between(pool, options.handle) });
-}
-
-interface TestRedisDatabase {
-  readonly url: string;
-  flush(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** A Redis of its own; of a borrowed server, the next of its numbered databases. */
-async function openRedis(): Promise<TestRedisDatabase> {
-  const server = await startRedis();
-  const url = server.controllable ? server.url : await numbered(server.url);
-  const flush = () => asClient(url, async (client) => void (await client.flushdb()));
-  if (!server.controllable) await flush();
-  return { url, flush, stop: () => server.stop() };
-}
-
-function numbered(url: string): Promise<string> {
-  return asClient(url, async (client) => {
-    const turn = await client.incr('turnwright-test-database');
-    return `${url.replace(/\/\d*$/u, '')}/${1 + (turn % (REDIS_DATABASES - 1))}`;
-  });
-}
-
-async function asClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url);
-  try {
-    return await work(client);
-  } finally {
-    client.disconnect();
-  }
 }

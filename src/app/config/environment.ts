@@ -12,6 +12,7 @@ const VARIABLES = {
   DATABASE_URL: { key: 'databaseUrl', read: text },
   REDIS_URL: { key: 'redisUrl', read: text },
   TURNWRIGHT_OWNER_URL: { key: 'ownerUrl', read: text },
+  TURNWRIGHT_QUEUE_NAMESPACE: { key: 'queueNamespace', read: text },
   TURNWRIGHT_PORT: { key: 'port', read: wholeNumber },
   TURNWRIGHT_HOST: { key: 'host', read: text },
   TURNWRIGHT_DATA_DIR: { key: 'dataDir', read: text },

@@ -97,6 +97,11 @@ export const configInput = z.strictObject({
   databaseUrl: postgresUrl.exactOptional(),
   redisUrl: redisUrl.exactOptional(),
   ownerUrl: postgresUrl.exactOptional(),
+  queueNamespace: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,39}$/)
+    .describe('1 to 40 small letters, digits and _, starting with a letter')
+    .exactOptional(),
   port: z.int().min(0).max(65_535).describe('a whole number from 0 (any free port) to 65535').exactOptional(),
   host: z.string().min(1).describe('a host name or address to listen on').exactOptional(),
   dataDir: path.exactOptional(),

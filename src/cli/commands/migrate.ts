@@ -1,4 +1,4 @@
-import { migrate } from '../../db/index.ts';
+import { migrateAll } from '../../app/migrate.ts';
 import { TurnwrightError } from '../../ledger/errors.ts';
 import type { Command } from '../command.ts';
 import { EXIT } from '../exit.ts';
@@ -11,7 +11,7 @@ export const command: Command = {
     const { config } = await setUp(context);
     requireDatabase(config, 'migrate');
     try {
-      await migrate(config.ownerUrl ?? config.databaseUrl ?? '');
+      await migrateAll(config, config.ownerUrl ?? config.databaseUrl ?? '');
     } catch (error) {
       const sql = error instanceof TurnwrightError ? error.details?.sql : undefined;
       // On standard output, so that it can be piped to whoever may run it.

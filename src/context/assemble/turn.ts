@@ -2,6 +2,7 @@
 import type { AssistantBlock, InputBlock, ToolResultBlock } from '../../ledger/blocks.ts';
 import { blake3Hex } from '../../ledger/chain.ts';
 import { byteLength, canonicalJson } from '../../ledger/json.ts';
+import type { BodyOf } from '../../ledger/kinds.ts';
 import { type StepView, type TurnView, toolCalls } from '../../ledger/view.ts';
 import type { ChatMessage } from '../request.ts';
 import { escapeMarkers } from './markers.ts';
@@ -63,11 +64,16 @@ function renderStep(step: StepView, open: boolean): readonly ChatMessage[] {
       type: 'tool_result',
       callId: call.id,
       name: call.name,
-      content: result?.content ?? NO_RESULT,
+      content: result === undefined ? NO_RESULT : shownResult(result),
       isError: result === undefined || result.status !== 'ok',
     };
   });
   return [...messages, { role: 'user', content: results }];
+}
+
+/** A window was guarded when it was cut: what it says of itself is ours. */
+function shownResult(result: BodyOf<'tool-result'>): string {
+  return result.windowed ? result.content : escapeMarkers(result.content);
 }
 
 /** UTF-8 bytes the messages put before a model; thinking is left out, as usage ratios leave it out. */

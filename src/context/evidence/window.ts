@@ -44,15 +44,22 @@ interface Cut {
   readonly shown: string;
 }
 
-export function windowResult(
-  text: string,
-  options: { readonly evidenceId: string; readonly limitChars?: number },
-): string {
+export interface WindowOptions {
+  readonly evidenceId: string;
+  readonly limitChars?: number;
+  /** Guards what is shown of the text; ranges count the text itself, and what the window says of it is ours. */
+  readonly guard?: (shown: string) => string;
+}
+
+const asIs = (shown: string): string => shown;
+
+export function windowResult(text: string, options: WindowOptions): string {
   const { evidenceId, limitChars = WINDOW_LIMIT_CHARS } = options;
   if (fits(text, limitChars)) return text;
+  const show = (line: Line) => showLine(text, line, options);
   const headChars = Math.floor(limitChars * HEAD_SHARE);
-  const head = takeHead(text, headChars, evidenceId);
-  const tail = takeTail(text, head.at, limitChars - headChars, evidenceId);
+  const head = takeHead(text, headChars, show);
+  const tail = takeTail(text, head.at, limitChars - headChars, show);
   if (tail.at === head.at) return head.shown + tail.shown;
   const range = { from: head.linesBefore + 1, to: tail.linesBefore };
   const omittedChars = tail.charsBefore - head.charsBefore;
@@ -109,12 +116,12 @@ function fits(text: string, limitChars: number): boolean {
   return text.length <= 2 * limitChars && countChars(text) <= limitChars;
 }
 
-function takeHead(text: string, budgetChars: number, evidenceId: string): Cut {
+function takeHead(text: string, budgetChars: number, show: (line: Line) => string): Cut {
   let cut: Cut = { at: 0, charsBefore: 0, linesBefore: 0, shown: '' };
   let leftChars = budgetChars;
   while (cut.at < text.length) {
     const line = lineAt(text, cut);
-    const shown = showLine(text, line, evidenceId);
+    const shown = show(line);
     leftChars -= countChars(shown);
     if (leftChars < 0) break;
     cut = {
@@ -127,7 +134,7 @@ function takeHead(text: string, budgetChars: number, evidenceId: string): Cut {
   return cut;
 }
 
-function takeTail(text: string, floor: number, budgetChars: number, evidenceId: string): Cut {
+function takeTail(text: string, floor: number, budgetChars: number, show: (line: Line) => string): Cut {
   let cut: Cut = {
     at: text.length,
     charsBefore: countChars(text),
@@ -137,7 +144,7 @@ function takeTail(text: string, floor: number, budgetChars: number, evidenceId: 
   let leftChars = budgetChars;
   while (cut.at > floor) {
     const line = lineBefore(text, cut);
-    const shown = showLine(text, line, evidenceId);
+    const shown = show(line);
     leftChars -= countChars(shown);
     if (leftChars < 0) break;
     cut = {
@@ -177,9 +184,9 @@ function lineBefore(text: string, cut: Cut): Line {
   };
 }
 
-function showLine(text: string, line: Line, evidenceId: string): string {
-  if (line.chars <= LINE_CHARS) return text.slice(line.start, line.next);
-  const kept = text.slice(line.start, advance(text, line.start, LINE_CHARS));
+function showLine(text: string, line: Line, { evidenceId, guard = asIs }: WindowOptions): string {
+  if (line.chars <= LINE_CHARS) return guard(text.slice(line.start, line.next));
+  const kept = guard(text.slice(line.start, advance(text, line.start, LINE_CHARS)));
   const from = line.charsBefore + LINE_CHARS;
   const call = recallCall({ id: evidenceId, chars: { from, to: line.charsBefore + line.chars } });
   const note = `… [${line.chars - LINE_CHARS} more characters of line ${line.number}: ${call}]`;

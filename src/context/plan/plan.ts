@@ -59,16 +59,31 @@ export function planTurns(input: PlanInput): Plan {
   if (fitting.length === input.closedCount)
     return finish(input, budgetTokens, fitting, null, null, firstNumber);
 
-  const overflow = input.closedCount - fitting.length;
-  const covered = Math.min(input.closedCount, Math.ceil(overflow / PACKET_BATCH_TURNS) * PACKET_BATCH_TURNS);
-  const range = { from: firstNumber, to: firstNumber + covered - 1 };
-  const stored = input.packets.find((packet) => packet.from === range.from && packet.to === range.to);
-  if (stored === undefined) return finish(input, budgetTokens, fitting, null, range, firstNumber);
-  const packetTokens = tokensOf(stored.bytes, input.profile);
-  if (packetTokens > budgetTokens) return finish(input, budgetTokens, fitting, null, null, firstNumber);
-  const newer = input.closed.filter((turn) => turn.number > range.to);
-  const kept = newestThatFit(newer, input.profile, budgetTokens - packetTokens);
-  return finish(input, budgetTokens, kept, stored, null, firstNumber);
+  return withPacket(input, budgetTokens, fitting, firstNumber);
+}
+
+/** The packet ends on a batch; where its own cost would push turns out, it takes in the next batch too. */
+function withPacket(
+  input: PlanInput,
+  budgetTokens: number,
+  fitting: readonly ClosedTurnWeight[],
+  firstNumber: number,
+): Plan {
+  const { closed, closedCount, packets, profile } = input;
+  let batches = Math.ceil((closedCount - fitting.length) / PACKET_BATCH_TURNS);
+  for (;;) {
+    const covered = Math.min(closedCount, batches * PACKET_BATCH_TURNS);
+    const range = { from: firstNumber, to: firstNumber + covered - 1 };
+    const stored = packets.find((packet) => packet.from === range.from && packet.to === range.to);
+    if (stored === undefined) return finish(input, budgetTokens, fitting, null, range, firstNumber);
+    const left = budgetTokens - tokensOf(stored.bytes, profile);
+    if (left < 0) return finish(input, budgetTokens, fitting, null, null, firstNumber);
+    const newer = closed.filter((turn) => turn.number > range.to);
+    const kept = newestThatFit(newer, profile, left);
+    if (kept.length === closedCount - covered)
+      return finish(input, budgetTokens, kept, stored, null, firstNumber);
+    batches += 1;
+  }
 }
 
 function historyBudget({ profile, prefixBytes, openTurnBytes }: PlanInput): number {

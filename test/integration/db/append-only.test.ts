@@ -217,12 +217,12 @@ describe('large bodies', () => {
     expect(await store.apply(orphan)).toBe('conflict');
     expect(await stored()).toHaveLength(2);
     const upkeep = new PostgresUpkeep(database.upkeep);
-    await upkeep.compact(10);
+    await upkeep.collectBodies();
     expect(await stored()).toHaveLength(2);
     await tampering(database.root, (client) =>
       client.query("UPDATE turnwright.bodies SET created_at = clock_timestamp() - interval '2 hours'"),
     );
-    await upkeep.compact(10);
+    await upkeep.collectBodies();
     expect(await stored()).toEqual(kept);
     expect(await verify()).toMatchObject({ ok: true });
   });

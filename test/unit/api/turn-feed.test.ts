@@ -71,12 +71,16 @@ class Source {
 
   async frames(onFrame: (frame: DeltaFrame) => void) {
     this.publish = onFrame;
-    return async () => void (this.stopped += 1);
+    return () => this.#stop();
   }
 
   async notices(onNotice: () => void) {
     this.notify = onNotice;
-    return async () => void (this.stopped += 1);
+    return () => this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.stopped += 1;
   }
 
   commit(...records: RawRecord[]): void {

@@ -1,0 +1,1 @@
+CREATE INDEX "records_large" ON "turnwright"."records" USING btree ("tenant_id","session_id","body_digest") WHERE bytes > 8192;
