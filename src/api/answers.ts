@@ -65,7 +65,7 @@ export function turnAnswer({ row, records }: TurnWithRecords): TurnAnswer {
   };
 }
 
-export function phaseOf(row: TurnRow): string {
+function phaseOf(row: TurnRow): string {
   const { value } = JSON.parse(row.actor.snapshot) as { readonly value: unknown };
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

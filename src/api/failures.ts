@@ -10,7 +10,7 @@ const PASSING_SQLSTATE = /^(?:08|40|53|57|58)[0-9A-Z]{3}$/u;
 const MAX_SHOWN_CHARS = 60;
 const MAX_PROBLEMS = 10;
 
-export interface Failure {
+interface Failure {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: {
@@ -22,7 +22,7 @@ export interface Failure {
   };
 }
 
-export function failureOf(error: unknown, maxBodyBytes: number): Failure {
+function failureOf(error: unknown, maxBodyBytes: number): Failure {
   const known = knownError(error, maxBodyBytes);
   const { code, message, details, status } = known;
   const headers: Record<string, string> = {};

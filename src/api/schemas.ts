@@ -82,7 +82,6 @@ export const page = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
   cursor: z.uuid().optional().describe('next_cursor of the page before.'),
 });
-export type Page = z.infer<typeof page>;
 
 export const noQuery = z.strictObject({});
 
@@ -111,7 +110,7 @@ export const usage = z.strictObject({
   output_tokens: z.number(),
 });
 
-export const TURN_STATES = ['accepted', 'running', 'waiting', 'parked', 'closed'] as const;
+const TURN_STATES = ['accepted', 'running', 'waiting', 'parked', 'closed'] as const;
 
 export const turn = z.strictObject({
   id: z.uuid(),

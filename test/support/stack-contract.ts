@@ -68,6 +68,8 @@ export interface TestWorker {
   readonly id: string;
   readonly services: Services;
   drain(graceMs?: number): Promise<void>;
+  /** Drains without grace and hangs up, as a process that ends does. */
+  stop(): Promise<void>;
 }
 
 export interface TestStack {

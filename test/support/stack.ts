@@ -206,7 +206,16 @@ class Stack implements TestStack {
     if (options.sweeps === false) services.sweeper.start = () => {};
     const host = await startWorkers(services, options.pools ?? POOLS);
     this.#hosts.push(host);
-    return { id: host.workerId, services, drain: (graceMs = DRAIN_MS) => host.drain(graceMs) };
+    return {
+      id: host.workerId,
+      services,
+      drain: (graceMs = DRAIN_MS) => host.drain(graceMs),
+      stop: async () => {
+        await host.drain(0);
+        const at = this.#opened.indexOf(opened);
+        if (at !== -1) await this.#opened.splice(at, 1)[0]?.close();
+      },
+    };
   }
 
   async sql<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {

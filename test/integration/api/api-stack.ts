@@ -6,7 +6,7 @@ import { type RunningApi, startApi } from '../../../src/api/app.ts';
 import type { ApiLimits } from '../../../src/api/contract.ts';
 import type { Services } from '../../../src/app/services.ts';
 import { createKey, SCOPES, type Scope } from '../../../src/db/keys.ts';
-import { openTestStack, type StackOptions, type TestStack } from '../../support/stack.ts';
+import { openTestStack, type TestStack } from '../../support/stack.ts';
 import type { Parsed } from './event-reader.ts';
 
 export interface Answered {
@@ -40,6 +40,8 @@ export interface ApiStack {
 }
 
 const LIMIT_MS = 30_000;
+
+type StackOptions = Parameters<typeof openTestStack>[0];
 
 export async function openApiStack(
   options: StackOptions,

@@ -35,7 +35,7 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
       leaseMs: 900,
     });
   });
-  afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.drain(0))));
+  afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.stop())));
   afterAll(() => stack.close());
 
   async function work(options: Parameters<TestStack['worker']>[0] = {}): Promise<TestWorker> {
@@ -74,8 +74,9 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
     const taken: string[] = [];
     await work({
       between: (_, handle) => async (ref) => {
-        taken.push(`${ref.actor} ${ref.dispatch}`);
-        if (taken.length === 1) await never.opened;
+        const isStep = ref.child === 'step-1';
+        if (isStep) taken.push(`${ref.actor} ${ref.dispatch}`);
+        if (isStep && taken.length === 1) await never.opened;
         else await handle(ref);
       },
     });
@@ -83,7 +84,7 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
     const turn = await stack.accept(session, 'Good morning to you.');
     try {
       expect(await stack.ended(session, turn, 10_000)).toMatchObject({ outcome: 'completed', steps: 1 });
-      expect(taken.filter((job) => job.startsWith(turn))).toEqual([`${turn} 1`, `${turn} 2`]);
+      expect(taken).toEqual([`${turn} 1`, `${turn} 2`]);
     } finally {
       never.open();
     }

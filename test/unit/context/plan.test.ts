@@ -32,9 +32,12 @@ function inputOf(profile: CapacityProfile, bytesOldestFirst: readonly number[]):
 
 /** As the runtime does: plans, stores the packet it wants, plans again. */
 function planAndStore(input: PlanInput, packetBytes: number): Plan {
-  const plan = planTurns(input);
-  if (plan.wants === null) return plan;
-  return planTurns({ ...input, packets: [...input.packets, { ...plan.wants, bytes: packetBytes }] });
+  const packets = [...input.packets];
+  for (;;) {
+    const plan = planTurns({ ...input, packets });
+    if (plan.wants === null) return plan;
+    packets.push({ ...plan.wants, bytes: packetBytes });
+  }
 }
 
 const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 60 });
@@ -67,6 +70,7 @@ describe('the plan of a turn', () => {
           fullBytes.reduce((sum, bytes) => sum + bytes, 0) + (packets.length > 0 ? packet : 0),
         );
         if (full.length > 0) expect(full[0]?.to).toBe(made.length);
+        if (packet <= budget) expect(plan.leftOut).toBe(0);
         tally.count({
           whole: packets.length === 0 && plan.leftOut === 0,
           'with a packet': packets.length > 0,

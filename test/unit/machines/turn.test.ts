@@ -164,6 +164,13 @@ describe('a call that needs approval', () => {
 });
 
 describe('budgets', () => {
+  it('RUN-14 a round that only built a packet costs nothing of the step budget', () => {
+    const turn = TurnRun.started({ stepBudget: 1 }).step(PACKET_WANTED).done('summary-1').step(EMPTY);
+    expect(turn.closed[0]?.reason).toBe('step_budget');
+    const roomy = TurnRun.started({ stepBudget: 2 }).step(PACKET_WANTED).done('summary-1');
+    expect(roomy.step(EMPTY).step(ANSWER).closed[0]?.outcome).toBe('completed');
+  });
+
   it('a spent step budget ends the turn degraded at the next boundary, not before its calls ran', () => {
     const turn = TurnRun.started({ stepBudget: 2 }).step(calls(1)).done('tool-1-0').step(calls(1));
     expect(turn.state).toBe('tooling');

@@ -43,6 +43,8 @@ describe('the guard in front of a stored snapshot', () => {
     ['a state that does not exist', '{"context":{},"status":"active","value":"dreaming"}', 'dreaming'],
     ['a state inside one that has none', '{"context":{},"status":"active","value":{"stepping":"a"}}', '"a"'],
     ['no state', '{"context":{},"status":"active","value":null}', 'null'],
+    ['an empty set of regions', '{"context":{},"status":"active","value":{}}', '{}'],
+    ['no context', '{"context":null,"status":"active","value":"stepping"}', 'no context'],
     ['a name every object has', '{"context":{},"status":"active","value":"constructor"}', 'constructor'],
     ['text that is no JSON', '{"value":', 'not a snapshot'],
     ['JSON that is no snapshot', '["stepping"]', 'not a snapshot'],
@@ -84,5 +86,11 @@ describe('a snapshot as it is stored', () => {
     expect(MAX_SNAPSHOT_BYTES).toBe(8_192);
     expect(of(MAX_SNAPSHOT_BYTES - frame)).toHaveLength(MAX_SNAPSHOT_BYTES);
     expect(() => of(MAX_SNAPSHOT_BYTES - frame + 1)).toThrow(/8193 bytes .* 8192/u);
+  });
+
+  it('RUN-09 stores no snapshot of a machine that met an error it does not handle', () => {
+    const machine = createMachine({ initial: 'waiting', states: { waiting: {} } });
+    const [initial] = initialTransition(machine);
+    expect(() => persist({ ...initial, status: 'error', error: new Error('boom') } as never)).toThrow(/boom/);
   });
 });
