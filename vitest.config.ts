@@ -25,7 +25,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'services',
-          include: ['test/{contract,integration,e2e}/**/*.test.ts'],
+          include: ['test/{contract,integration,e2e,browser}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: SERVICE_LIMIT_MS,
           hookTimeout: SERVICE_LIMIT_MS,

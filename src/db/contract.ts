@@ -1,8 +1,10 @@
 /** What the runtime needs of storage. One suite holds every implementation to it. */
-import type { ChainedRecord } from '../ledger/chain.ts';
-import type { Outcome } from '../ledger/kinds.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
 import type { RecordView } from '../ledger/view.ts';
+import type { Commit } from './commit-contract.ts';
+
+export type * from './commit-contract.ts';
+export type * from './upkeep-contract.ts';
 
 export interface SessionRef {
   readonly tenant: string;
@@ -105,112 +107,6 @@ export interface AcceptState {
   readonly sameKey: { readonly turn: string; readonly inputDigest: string } | null;
 }
 
-export interface ActorChange {
-  readonly actor: string;
-  readonly turn: string | null;
-  readonly machine: string;
-  readonly version: number;
-  /** The revision the change stands on; 0 creates the actor. */
-  readonly base: number;
-  readonly revision: number;
-  readonly snapshot: string;
-  readonly status: ActorStatus;
-  readonly parkedReason?: string;
-}
-
-/** Everything one hop changes. It commits whole, or not at all. */
-export interface Commit extends SessionRef {
-  readonly create?: { readonly leg: string; readonly config: string; readonly head: string };
-  readonly baseSeq: number;
-  readonly nextSeq: number;
-  readonly lastDigest: string;
-  readonly nextTurn: number;
-  readonly nextEvidence: number;
-  readonly settle?: {
-    readonly actor: string;
-    readonly child: string;
-    readonly fence: number;
-    readonly status: 'done' | 'failed' | 'queued';
-    /** 1 when the next hand-over is the next attempt: a retry counts against the policy, a hand-back does not. */
-    readonly attemptBy: 0 | 1;
-    /** 1 when the call is handed over again. */
-    readonly dispatchBy: 0 | 1;
-    readonly error?: string;
-  };
-  readonly actors: readonly ActorChange[];
-  readonly events: readonly EventRow[];
-  readonly records: readonly ChainedRecord[];
-  readonly calls: readonly {
-    readonly actor: string;
-    readonly child: string;
-    readonly src: string;
-    readonly pool: string;
-    readonly input: string;
-    readonly priority: number;
-  }[];
-  readonly outbox: readonly OutboxRow[];
-  readonly cancels: readonly { readonly actor: string; readonly child: string }[];
-  readonly timers: readonly {
-    readonly actor: string;
-    readonly timer: string;
-    readonly event: string;
-    readonly revision: number;
-    readonly delayMs: number;
-  }[];
-  /** `timer: null` clears every timer of the actor. */
-  readonly clearedTimers: readonly { readonly actor: string; readonly timer: string | null }[];
-  readonly turns: readonly {
-    readonly turn: string;
-    readonly head: string;
-    readonly number: number;
-    readonly priority: number;
-    readonly key: string | null;
-    readonly inputDigest: string;
-  }[];
-  readonly turnChanges: readonly TurnChange[];
-  readonly heads: readonly { readonly head: string; readonly openTurn: string | null }[];
-  readonly packets: readonly (StoredPacketRow & { readonly head: string })[];
-  readonly evidence: readonly EvidenceRow[];
-}
-
-export interface EventRow {
-  readonly actor: string;
-  readonly id: string;
-  readonly event: string;
-  /** The actor's revision after it; null leaves it for a worker that knows the machine's version. */
-  readonly revision: number | null;
-  /** Digest of the snapshot after it; null where it changed nothing. */
-  readonly digest: string | null;
-}
-
-export interface EvidenceRow {
-  readonly ordinal: number;
-  /** The record that holds the whole result. */
-  readonly seq: number;
-  readonly turn: string;
-  readonly tool: string;
-}
-
-export interface TurnChange {
-  readonly turn: string;
-  readonly status: 'running' | 'closed';
-  readonly outcome?: Outcome;
-  readonly reason?: string;
-  readonly steps?: number;
-  readonly bytes?: number;
-}
-
-export interface OutboxRow {
-  readonly actor: string;
-  readonly child: string;
-  readonly dispatch: number;
-  readonly pool: string;
-  readonly priority: number;
-  readonly delayMs: number;
-  /** The committing process hands it to the queue itself, right after the commit. */
-  readonly admitted: boolean;
-}
-
 /** `conflict`: the session or actor moved on, load and try again. `superseded`: the fence was taken over. */
 export type ApplyResult = 'applied' | 'conflict' | 'superseded' | 'duplicate';
 
@@ -262,49 +158,4 @@ export interface Store {
   turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]>;
   /** Every record in order, streamed in pages. */
   records(ref: SessionRef): AsyncIterable<StoredRecord>;
-}
-
-export interface PoolState {
-  readonly pool: string;
-  readonly concurrency: number;
-  readonly admitted: number;
-  readonly backlog: number;
-  readonly oldestSeconds: number;
-}
-
-export interface HandOver extends ActorRef {
-  readonly child: string;
-  readonly dispatch: number;
-  readonly priority: number;
-}
-
-export interface SweepResult {
-  readonly taken: number;
-  readonly fired: number;
-  readonly drains: number;
-  /** Finished actors whose events are not folded yet. */
-  readonly unfolded: boolean;
-  /** Rows the queue was given long ago and no worker claimed. */
-  readonly unclaimed: readonly (HandOver & { readonly pool: string })[];
-}
-
-/** Across tenants, for worker processes. */
-export interface UpkeepStore {
-  beat(worker: {
-    readonly id: string;
-    readonly host: string;
-    readonly pid: number;
-    readonly pools: Readonly<Record<string, number>>;
-  }): Promise<void>;
-  retire(workerId: string): Promise<void>;
-  poolState(leaseMs: number): Promise<readonly PoolState[]>;
-  /** null when another process admits to this pool right now. */
-  admit(pool: string, limit: number): Promise<readonly HandOver[] | null>;
-  /** null when another process sweeps right now. */
-  sweep(options: { readonly leaseMs: number; readonly readmitMs: number }): Promise<SweepResult | null>;
-  redispatch(row: HandOver): Promise<number | null>;
-  nextDueMs(): Promise<number | null>;
-  compact(limit: number): Promise<number>;
-  /** Removes large bodies that no record points at, an hour after they were stored. */
-  collectBodies(): Promise<number>;
 }

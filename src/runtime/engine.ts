@@ -3,7 +3,7 @@
  * queue. A lost race loads again; nothing is locked while a transition runs.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ActorRef, Commit, EvidenceRow, Loaded, RawRecord, Store } from '../db/contract.ts';
+import type { ActorRef, Commit, EventRow, EvidenceRow, Loaded, RawRecord, Store } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
@@ -142,25 +142,11 @@ export class Engine {
   }
 
   #build(loaded: Loaded, delivery: Delivery, records: readonly RawRecord[] | null): 'needs-records' | Built {
-    const builder = new CommitBuilder(loaded.session);
-    if (delivery.settle !== undefined) builder.settle = delivery.settle;
     const head = loaded.turn?.head ?? loaded.session.liveHead;
-    if (delivery.additions !== undefined)
-      addTo(
-        builder,
-        head,
-        loaded.actor.turn,
-        delivery.additions(() => builder.takeEvidence()),
-      );
+    const builder = this.#begin(loaded, head, delivery);
     const { actor } = loaded;
     if (findMachine(this.#options.registry, actor.machine, actor.version) === null) {
-      builder.lists.events.push({
-        actor: actor.actor,
-        id: delivery.id,
-        event: JSON.stringify(delivery.event),
-        revision: null,
-        digest: null,
-      });
+      builder.lists.events.push(waiting(actor.actor, delivery));
       return { commit: builder.build(), closed: null, outcome: 'left-for-other-version' };
     }
     try {
@@ -173,8 +159,23 @@ export class Engine {
       return built.kind === 'needs-records' ? 'needs-records' : { ...built, outcome: 'applied' };
     } catch (error) {
       if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;
-      return { commit: parked(loaded, head, error.message), closed: null, outcome: 'parked' };
+      const kept = this.#begin(loaded, head, delivery);
+      return { commit: park(kept, loaded, head, delivery, error.message), closed: null, outcome: 'parked' };
     }
+  }
+
+  /** What the delivery brings whatever the machine makes of it. */
+  #begin(loaded: Loaded, head: string, delivery: Delivery): CommitBuilder {
+    const builder = new CommitBuilder(loaded.session);
+    if (delivery.settle !== undefined) builder.settle = delivery.settle;
+    if (delivery.additions !== undefined)
+      addTo(
+        builder,
+        head,
+        loaded.actor.turn,
+        delivery.additions(() => builder.takeEvidence()),
+      );
+    return builder;
   }
 
   /** A finished actor changes no more: a late result is kept as forensic, a late event is marked as taken. */
@@ -211,21 +212,22 @@ function addTo(builder: CommitBuilder, head: string, turn: string | null, additi
     });
 }
 
-/** Fresh builder: nothing of the refused event is kept but the reason. */
-function parked(loaded: Loaded, head: string, reason: string): Commit {
-  const builder = new CommitBuilder(loaded.session);
+/** The refused event waits beside the actor, its call settled and its records kept: unparked, it applies. */
+function park(
+  builder: CommitBuilder,
+  loaded: Loaded,
+  head: string,
+  delivery: Delivery,
+  reason: string,
+): Commit {
   const { actor, turn, machine, version, revision, snapshot } = loaded.actor;
   builder.append(head, { kind: 'actor-parked', turnId: turn, body: { actor, reason } });
-  builder.lists.actors.push({
-    actor,
-    turn,
-    machine,
-    version,
-    base: revision,
-    revision: revision + 1,
-    snapshot,
-    status: 'parked',
-    parkedReason: reason,
-  });
+  builder.lists.events.push(waiting(actor, delivery));
+  const change = { actor, turn, machine, version, base: revision, revision: revision + 1, snapshot };
+  builder.lists.actors.push({ ...change, status: 'parked', parkedReason: reason });
   return builder.build();
+}
+
+function waiting(actor: string, { id, event }: Delivery): EventRow {
+  return { actor, id, event: JSON.stringify(event), revision: null, digest: null };
 }

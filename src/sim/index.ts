@@ -5,7 +5,6 @@ export type {
   SimCall,
   SimModel,
   Simulator,
-  SimulatorOptions,
 } from './contract.ts';
 export { DEFAULT_SIM_MODELS } from './models.ts';
 export { startSimulator } from './simulator.ts';

@@ -6,7 +6,7 @@ import type { CapacityProfile } from '../capacity/profile.ts';
 import { tokensOf } from '../capacity/tokens.ts';
 
 /** The packet's end moves in steps of this many turns, so that it is rarely rebuilt. */
-export const PACKET_BATCH_TURNS = 8;
+const PACKET_BATCH_TURNS = 8;
 
 export interface ClosedTurnWeight {
   readonly number: number;

@@ -46,6 +46,7 @@ export const records = turnwright.table(
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.seq] }),
     index('records_turn').on(t.tenantId, t.sessionId, t.turnId, t.seq),
+    index('records_large').on(t.tenantId, t.sessionId, t.bodyDigest).where(sql`bytes > 8192`),
   ],
 );
 

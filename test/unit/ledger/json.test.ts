@@ -63,7 +63,7 @@ describe('canonical JSON', () => {
 
   it('leaves out members that are undefined and writes null for such items', () => {
     expect(canonicalJson({ a: undefined, b: [undefined, 1] })).toBe('{"b":[null,1]}');
-    expect(canonicalJson(new Array(2))).toBe('[null,null]');
+    expect(canonicalJson(Array.from({ length: 2 }))).toBe('[null,null]');
   });
 
   it('is valid UTF-8 even of text that is not', () => {

@@ -26,7 +26,7 @@ export interface TurnChoice {
   readonly outcome: 'completed' | 'degraded' | 'failed' | 'cancelled' | null;
 }
 
-export const stepChoice: fc.Arbitrary<StepChoice> = fc.record({
+const stepChoice: fc.Arbitrary<StepChoice> = fc.record({
   calls: fc.nat({ max: 3 }),
   text: fc.string({ maxLength: 30 }),
   empty: fc.boolean(),

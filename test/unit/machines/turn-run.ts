@@ -15,7 +15,7 @@ export const OVER_LENGTH: Fact = { kind: 'over-length' };
 export const PACKET_WANTED: Fact = { kind: 'packet-wanted', from: 1, to: 8 };
 export const calls = (admitted: number, approvals = 0): Fact => ({ kind: 'calls', admitted, approvals });
 
-export const LIMITS: TurnInput = { stepBudget: 40, deadlineMs: 60_000, escalate: false, weak: false };
+const LIMITS: TurnInput = { stepBudget: 40, deadlineMs: 60_000, escalate: false, weak: false };
 
 interface Stored {
   readonly value: string;

@@ -1,0 +1,110 @@
+/** What one hop changes, row by row. */
+import type { ChainedRecord } from '../ledger/chain.ts';
+import type { Outcome } from '../ledger/kinds.ts';
+import type { ActorStatus, SessionRef, StoredPacketRow } from './contract.ts';
+
+export interface ActorChange {
+  readonly actor: string;
+  readonly turn: string | null;
+  readonly machine: string;
+  readonly version: number;
+  /** The revision the change stands on; 0 creates the actor. */
+  readonly base: number;
+  readonly revision: number;
+  readonly snapshot: string;
+  readonly status: ActorStatus;
+  readonly parkedReason?: string;
+}
+
+/** Everything one hop changes. It commits whole, or not at all. */
+export interface Commit extends SessionRef {
+  readonly create?: { readonly leg: string; readonly config: string; readonly head: string };
+  readonly baseSeq: number;
+  readonly nextSeq: number;
+  readonly lastDigest: string;
+  readonly nextTurn: number;
+  readonly nextEvidence: number;
+  readonly settle?: {
+    readonly actor: string;
+    readonly child: string;
+    readonly fence: number;
+    readonly status: 'done' | 'failed' | 'queued';
+    /** 1 when the next hand-over is the next attempt: a retry counts against the policy, a hand-back does not. */
+    readonly attemptBy: 0 | 1;
+    /** 1 when the call is handed over again. */
+    readonly dispatchBy: 0 | 1;
+    readonly error?: string;
+  };
+  readonly actors: readonly ActorChange[];
+  readonly events: readonly EventRow[];
+  readonly records: readonly ChainedRecord[];
+  readonly calls: readonly {
+    readonly actor: string;
+    readonly child: string;
+    readonly src: string;
+    readonly pool: string;
+    readonly input: string;
+    readonly priority: number;
+  }[];
+  readonly outbox: readonly OutboxRow[];
+  readonly cancels: readonly { readonly actor: string; readonly child: string }[];
+  readonly timers: readonly {
+    readonly actor: string;
+    readonly timer: string;
+    readonly event: string;
+    readonly revision: number;
+    readonly delayMs: number;
+  }[];
+  /** `timer: null` clears every timer of the actor. */
+  readonly clearedTimers: readonly { readonly actor: string; readonly timer: string | null }[];
+  readonly turns: readonly {
+    readonly turn: string;
+    readonly head: string;
+    readonly number: number;
+    readonly priority: number;
+    readonly key: string | null;
+    readonly inputDigest: string;
+  }[];
+  readonly turnChanges: readonly TurnChange[];
+  readonly heads: readonly { readonly head: string; readonly openTurn: string | null }[];
+  readonly packets: readonly (StoredPacketRow & { readonly head: string })[];
+  readonly evidence: readonly EvidenceRow[];
+}
+
+export interface EventRow {
+  readonly actor: string;
+  readonly id: string;
+  readonly event: string;
+  /** The actor's revision after it; null leaves it for a worker that knows the machine's version. */
+  readonly revision: number | null;
+  /** Digest of the snapshot after it; null where it changed nothing. */
+  readonly digest: string | null;
+}
+
+export interface EvidenceRow {
+  readonly ordinal: number;
+  /** The record that holds the whole result. */
+  readonly seq: number;
+  readonly turn: string;
+  readonly tool: string;
+}
+
+export interface TurnChange {
+  readonly turn: string;
+  readonly status: 'running' | 'closed';
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  readonly steps?: number;
+  readonly bytes?: number;
+}
+
+export interface OutboxRow {
+  readonly actor: string;
+  readonly child: string;
+  readonly dispatch: number;
+  readonly pool: string;
+  readonly priority: number;
+  readonly delayMs: number;
+  /** The committing process hands it to the queue itself, right after the commit. */
+  readonly admitted: boolean;
+}

@@ -1,0 +1,47 @@
+/** What worker processes need of storage across tenants. */
+import type { ActorRef } from './contract.ts';
+
+export interface PoolState {
+  readonly pool: string;
+  readonly concurrency: number;
+  readonly admitted: number;
+  readonly backlog: number;
+  readonly oldestSeconds: number;
+}
+
+export interface HandOver extends ActorRef {
+  readonly child: string;
+  readonly dispatch: number;
+  readonly priority: number;
+}
+
+export interface SweepResult {
+  readonly taken: number;
+  readonly fired: number;
+  readonly drains: number;
+  /** Finished actors whose events are not folded yet. */
+  readonly unfolded: boolean;
+  /** Rows the queue was given long ago and no worker claimed. */
+  readonly unclaimed: readonly (HandOver & { readonly pool: string })[];
+}
+
+/** Across tenants, for worker processes. */
+export interface UpkeepStore {
+  beat(worker: {
+    readonly id: string;
+    readonly host: string;
+    readonly pid: number;
+    readonly pools: Readonly<Record<string, number>>;
+  }): Promise<void>;
+  retire(workerId: string): Promise<void>;
+  poolState(leaseMs: number): Promise<readonly PoolState[]>;
+  /** null when another process admits to this pool right now. */
+  admit(pool: string, limit: number): Promise<readonly HandOver[] | null>;
+  /** null when another process sweeps right now. */
+  sweep(options: { readonly leaseMs: number; readonly readmitMs: number }): Promise<SweepResult | null>;
+  redispatch(row: HandOver): Promise<number | null>;
+  nextDueMs(): Promise<number | null>;
+  compact(limit: number): Promise<number>;
+  /** Removes large bodies that no record points at, an hour after they were stored. */
+  collectBodies(): Promise<number>;
+}
