@@ -31,11 +31,13 @@ export const CONTROL_ROUTES: readonly Route[] = [
     access: 'turns:write',
     missing: 'turn_not_found',
     body: signal,
-    answers: { 200: { description: 'The turn after the decision.', schema: oneTurn } },
+    answers: {
+      202: { description: 'The turn; the decision is stored and will be applied.', schema: oneTurn },
+    },
     errors: ['turn_closed', 'turn_not_waiting', 'turn_parked', 'busy'],
     handle: async (context, call) => {
       await decide(context, call);
-      return { status: 200, body: await shownTurn(context, call.caller.tenant, call.id) };
+      return { status: 202, body: await shownTurn(context, call.caller.tenant, call.id) };
     },
   }),
   route({
@@ -98,10 +100,8 @@ async function decide(context: ApiContext, call: Call<Signal>): Promise<void> {
   // One decision for each time it waits: of two at once, one is taken.
   const id = `decide.${loaded.actor.revision}`;
   const approve = call.body.type === 'approve';
-  const delivered = await engine.deliver(ref, { id, event: { type: 'turn.decide', approve }, loaded });
-  if (delivered === 'duplicate')
+  if (!(await engine.submit(ref, id, { type: 'turn.decide', approve })))
     throw new TurnwrightError('turn_not_waiting', `Turn ${row.turn} was decided already.`);
-  refuse(delivered, row.turn);
 }
 
 function refuse(delivered: Delivered, turnId: string): void {

@@ -37,14 +37,7 @@ export async function startWorkers(
   let stopping = false;
   const onError = (error: unknown): void =>
     logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
-  const host = {
-    engine,
-    workerId,
-    running,
-    random: Math.random,
-    stopping: () => stopping,
-    onError,
-  };
+  const host = { engine, workerId, running, random: Math.random, stopping: () => stopping, onError };
   const deps = { ...workerDeps(services, host), ...overrides };
 
   const concurrency = Object.fromEntries(pools.map((pool) => [pool, config.pools[pool].concurrency]));

@@ -10,9 +10,10 @@ import type { TurnMode } from '../ledger/kinds.ts';
 import { visibleText } from '../ledger/view.ts';
 import { CURRENT_VERSION } from '../machines/registry.ts';
 import { TURN_MACHINE, type TurnInput } from '../machines/turn.ts';
+import { beginActor } from './actor.ts';
+import { startTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import type { Engine } from './engine.ts';
-import { beginActor, startTurn } from './hop.ts';
 
 const MAX_RACES = 100;
 
@@ -38,7 +39,8 @@ export interface Accepted {
  * when the mode is `reject` and the head is busy. Nothing is written then.
  */
 export async function acceptTurn(engine: Engine, ref: SessionRef, request: AcceptRequest): Promise<Accepted> {
-  const inputDigest = blake3Hex(canonicalJson({ input: request.input, metadata: request.metadata }));
+  const { input, metadata, mode, priority, limits } = request;
+  const inputDigest = blake3Hex(canonicalJson({ input, metadata, mode, priority, limits }));
   for (let race = 0; race < MAX_RACES; race++) {
     const state = await engine.store.loadSession(ref, request.idempotencyKey);
     if (state === null)

@@ -5,11 +5,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActorRef, Commit, EventRow, EvidenceRow, Loaded, RawRecord, Store } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
+import { DRAIN_CHILD } from '../ledger/ids.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
+import type { HopContext, MachineEvent, NewActor } from './actor.ts';
 import type { Admission } from './admission.ts';
+import type { ClosedTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
-import { buildHop, type ClosedTurn, type HopContext, type MachineEvent, type NewActor } from './hop.ts';
+import { buildHop, endParked } from './hop.ts';
 import { findMachine } from './snapshot.ts';
 
 /** Lost races on one session before the caller is told to come back. */
@@ -90,7 +93,8 @@ export class Engine {
     for (let race = 0; race < MAX_RACES; race++) {
       loaded ??= await this.store.load(ref);
       if (loaded === null) return 'missing';
-      if (loaded.actor.status !== 'active') return this.#afterEnd(ref, loaded, delivery);
+      const ended = loaded.actor.status !== 'active' && !endsParked(loaded, delivery);
+      if (ended) return this.#afterEnd(ref, loaded, delivery);
       const built = this.#build(loaded, delivery, records);
       if (built === 'needs-records') {
         records = await this.store.turnRecords(ref, loaded.actor.turn ?? '');
@@ -107,6 +111,14 @@ export class Engine {
       if (race > 1) await delay(RACE_PAUSE_MS * race);
     }
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
+  }
+
+  /** Leaves an event from outside to the `turn` pool. False when it was known, or its actor has ended. */
+  async submit(ref: ActorRef, id: string, event: MachineEvent): Promise<boolean> {
+    const dispatch = await this.store.submitEvent(ref, id, JSON.stringify(event));
+    if (dispatch === null) return false;
+    await this.admission.handOver('turn', [{ ref: { ...ref, child: DRAIN_CHILD, dispatch }, priority: 0 }]);
+    return true;
   }
 
   /** Commits, and hands to the queue what there is room for. The queue being away changes nothing. */
@@ -145,6 +157,13 @@ export class Engine {
     const head = loaded.turn?.head ?? loaded.session.liveHead;
     const builder = this.#begin(loaded, head, delivery);
     const { actor } = loaded;
+    if (actor.status === 'parked') {
+      if (records === null) return 'needs-records';
+      return {
+        ...endParked(builder, this.hopContext(), { loaded, event: delivery, records }),
+        outcome: 'applied',
+      };
+    }
     if (findMachine(this.#options.registry, actor.machine, actor.version) === null) {
       builder.lists.events.push(waiting(actor.actor, delivery));
       return { commit: builder.build(), closed: null, outcome: 'left-for-other-version' };
@@ -194,6 +213,10 @@ export class Engine {
     });
     return result === 'applied' ? 'ended' : result;
   }
+}
+
+function endsParked(loaded: Loaded, delivery: Delivery): boolean {
+  return loaded.actor.status === 'parked' && delivery.event.type === 'turn.cancel';
 }
 
 function addTo(builder: CommitBuilder, head: string, turn: string | null, additions: Additions): void {

@@ -8,9 +8,9 @@ import { blake3Hex } from '../ledger/chain.ts';
 import { byteLength, canonicalJson, type Json, storableText } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { JobRef } from '../queues/contract.ts';
+import type { NewActor } from './actor.ts';
 import { CALL_POLICY, isCallSource, MAX_FENCES, retryDelayMs } from './calls.ts';
 import type { Additions, Delivered, Delivery, Engine } from './engine.ts';
-import type { NewActor } from './hop.ts';
 import { messageOf, passes } from './outage.ts';
 import type { RunningCalls } from './running-calls.ts';
 

@@ -7,7 +7,7 @@ import { packetMessages } from '../context/assemble/assemble.ts';
 import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
 import { foldTurn } from '../ledger/view.ts';
-import type { ClosedTurn } from './hop.ts';
+import type { ClosedTurn } from './close.ts';
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
 

@@ -12,16 +12,19 @@ export interface DeltaSource {
   readonly seq: number;
   readonly attempt: number;
   readonly step: number;
+  /** Frames numbered before this stream's first: parallel calls share a record and a fence. */
+  readonly after?: number;
 }
 
 export class DeltaStream {
   readonly #source: DeltaSource;
   #text = '';
-  #n = 0;
+  #n: number;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(source: DeltaSource) {
     this.#source = source;
+    this.#n = source.after ?? 0;
   }
 
   started(type: 'step.started' | 'tool.started', data: Json): void {

@@ -2,7 +2,7 @@
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { PROBE_MACHINE, PROBE_VERSION } from '../machines/probe.ts';
 import type { Leg } from '../providers/contract.ts';
-import type { NewActor } from '../runtime/hop.ts';
+import type { NewActor } from '../runtime/actor.ts';
 import type { WorkerDeps } from './deps.ts';
 
 export function dueProbe(

@@ -25,8 +25,15 @@ interface StepInput {
 
 type Prepared = Extract<PreparedRequest, { kind: 'request' }>;
 
-export function stepWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
-  return runSideCall(deps.host, ref, (claim, signal) => performStep(deps, ref, claim, signal));
+export async function stepWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
+  const watched: string[] = [];
+  const settled = await runSideCall(deps.host, ref, (claim, signal) => {
+    if (claim.loaded.session.watched) watched.push(turnTopic(ref, ref.actor));
+    return performStep(deps, ref, claim, signal);
+  });
+  // What was streamed is durable now, or was taken back.
+  for (const topic of watched) await deps.bus.drop(topic);
+  return settled;
 }
 
 async function performStep(

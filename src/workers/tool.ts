@@ -176,6 +176,7 @@ function announce(
     seq: session.nextSeq - 1,
     attempt: claim.call.fence,
     step,
+    after: index,
   });
   stream.started('tool.started', { step, index, name: call.name });
 }

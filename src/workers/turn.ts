@@ -1,7 +1,7 @@
 /** The `turn` pool: applies the events that came from outside, in the order they came. */
 import type { JobRef } from '../queues/contract.ts';
+import type { MachineEvent } from '../runtime/actor.ts';
 import type { Delivered } from '../runtime/engine.ts';
-import type { MachineEvent } from '../runtime/hop.ts';
 import type { WorkerDeps } from './deps.ts';
 
 export async function turnWorker(deps: WorkerDeps, ref: JobRef): Promise<readonly Delivered[]> {

@@ -3,7 +3,6 @@
 import type { Services } from '../../app/services.ts';
 import type { TurnEvent, TurnHandle, Turnwright } from '../../client/index.ts';
 import type { SessionRef } from '../../db/index.ts';
-import { DRAIN_CHILD } from '../../ledger/ids.ts';
 import type { Json } from '../../ledger/json.ts';
 import { stepReceipt } from './ledger.ts';
 import type { Progress } from './progress.ts';
@@ -139,13 +138,10 @@ async function show(
 }
 
 /** Stored as an event from outside; a job of the `turn` pool applies it. */
-async function consent({ services: { store, engine }, ref }: Conversation, turn: string): Promise<void> {
+async function consent({ services: { engine }, ref }: Conversation, turn: string): Promise<void> {
   const actor = { ...ref, actor: turn };
-  const revision = (await store.load(actor))?.actor.revision ?? 0;
-  const event = JSON.stringify({ type: 'turn.decide', approve: true });
-  const dispatch = await store.submitEvent(actor, `decide.${revision}`, event);
-  if (dispatch === null) return;
-  await engine.admission.handOver('turn', [{ ref: { ...actor, child: DRAIN_CHILD, dispatch }, priority: 0 }]);
+  const revision = (await engine.store.load(actor))?.actor.revision ?? 0;
+  await engine.submit(actor, `decide.${revision}`, { type: 'turn.decide', approve: true });
 }
 
 function calledTools(calls: Json | undefined): readonly string[] {

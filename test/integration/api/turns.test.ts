@@ -283,7 +283,7 @@ describe.each(['postgres', 'redis'] as const)('turns over HTTP, run by workers o
       api.call('POST', `/v1/turns/${id}/signals`, { json: { type: 'approve' } }),
       api.call('POST', `/v1/turns/${id}/signals`, { json: { type: 'approve' } }),
     ]);
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([202, 409]);
     await danger.opened;
     expect((await api.closed(id)).outcome).toBe('completed');
     expect(ran).toEqual(['launched']);

@@ -53,7 +53,7 @@ describe('a long session', () => {
     expect(await stack.verify(session)).toMatchObject({ ok: true });
   });
 
-  /** What a worker's store is asked and brings. A process that has just started has nothing in memory. */
+  /** What the store of a worker that served the whole session is asked, and brings. */
   function meter(worker: TestWorker) {
     let statements = 0;
     let loadedBytes = 0;

@@ -63,11 +63,8 @@ describe.each(BACKENDS)('everything happens once on %s', (backend) => {
     expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'completed', steps: 2 });
     expect(lock.runs).toHaveLength(1);
     expect(await engine.deliver(actor, { id: 'cancel.9', event: { type: 'turn.cancel' } })).toBe('ended');
-    const events = await stack.sql<{ count: number }>(
-      `SELECT count(*)::integer AS count FROM turnwright.actor_events WHERE actor_id = $1 AND event_id = 'decide.1'`,
-      [turn],
-    );
-    expect(events[0]?.count ?? 0).toBeLessThanOrEqual(1);
+    const messages = (await stack.records(session, turn)).filter(({ kind }) => kind === 'assistant-message');
+    expect(messages).toHaveLength(2);
   });
 
   it('RUN-03 an event submitted twice under one id is stored and applied once', async () => {

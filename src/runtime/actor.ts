@@ -1,0 +1,152 @@
+/** One actor in a hop: its transition, and what the transition asks for, as rows of the commit. Pure. */
+import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from 'xstate';
+import type { ActorState } from '../db/contract.ts';
+import { blake3Hex } from '../ledger/chain.ts';
+import { canonicalJson, type Json } from '../ledger/json.ts';
+import type { RecordDraft } from '../ledger/kinds.ts';
+import type { MachineRegistry } from '../machines/registry.ts';
+import type { CloseParams } from '../machines/turn.ts';
+import { CALL_POLICY, isCallSource } from './calls.ts';
+import type { CommitBuilder } from './commit-builder.ts';
+import { type ActionData, type Effect, readEffects } from './effects.ts';
+import { findMachine, persist, restore } from './snapshot.ts';
+
+export interface MachineEvent {
+  readonly type: string;
+  readonly [member: string]: Json;
+}
+
+export interface NewActor {
+  readonly actor: string;
+  readonly turn: string | null;
+  readonly machine: string;
+  readonly version: number;
+  readonly input: Json;
+}
+
+export interface HopContext {
+  readonly registry: MachineRegistry;
+  /** The clock of this hop, for the turn context of a turn that starts in it. */
+  readonly nowUtc: string;
+  readonly timezone: string;
+}
+
+/** Where an actor's rows go, and what they carry. */
+export interface Place {
+  readonly actor: string;
+  readonly turn: string | null;
+  readonly head: string;
+  readonly priority: number;
+}
+
+export type Step = { readonly actor: Omit<ActorState, 'openChildren'>; readonly closes: CloseParams | null };
+
+/** Creates an actor: its first event is its input, so a replay needs nothing else. */
+export function beginActor(
+  builder: CommitBuilder,
+  context: HopContext,
+  created: NewActor,
+  place: Place,
+): Step {
+  const machine = machineOf(context.registry, created.machine, created.version);
+  const [snapshot, actions] = initialTransition(machine, created.input);
+  const row = { ...created, revision: 0, snapshot: '', status: 'active' as const };
+  return advance(
+    builder,
+    row,
+    { id: 'init', event: { type: 'xstate.init', input: created.input } },
+    snapshot,
+    actions,
+    place,
+  );
+}
+
+/** Applies one event to a running actor. */
+export function stepActor(
+  builder: CommitBuilder,
+  context: HopContext,
+  actor: Omit<ActorState, 'openChildren'> & { readonly openChildren?: readonly string[] },
+  event: { readonly id: string; readonly event: MachineEvent },
+  place: Place,
+): Step {
+  const machine = machineOf(context.registry, actor.machine, actor.version);
+  const [snapshot, actions] = transition(machine, restore(machine, actor), event.event);
+  return advance(builder, actor, event, snapshot, actions, place);
+}
+
+function machineOf(registry: MachineRegistry, name: string, version: number): AnyStateMachine {
+  const machine = findMachine(registry, name, version);
+  if (machine === null) throw new Error(`machine ${name} version ${version} is not known here`);
+  return machine;
+}
+
+function advance(
+  builder: CommitBuilder,
+  before: Omit<ActorState, 'openChildren'>,
+  { id, event }: { readonly id: string; readonly event: MachineEvent },
+  snapshot: AnyMachineSnapshot,
+  actions: readonly ActionData[],
+  place: Place,
+): Step {
+  const text = persist(snapshot);
+  const revision = before.revision + 1;
+  const status = snapshot.status === 'active' ? 'active' : 'done';
+  const { actor, turn, machine, version } = before;
+  const earlier = builder.lists.actors.findIndex((change) => change.actor === actor);
+  const base = earlier === -1 ? before.revision : (builder.lists.actors[earlier]?.base ?? 0);
+  if (earlier !== -1) builder.lists.actors.splice(earlier, 1);
+  builder.lists.actors.push({ actor, turn, machine, version, base, revision, snapshot: text, status });
+  builder.lists.events.push({ actor, id, event: canonicalJson(event), revision, digest: blake3Hex(text) });
+  let closes: CloseParams | null = null;
+  for (const effect of readEffects(actions)) closes = perform(builder, effect, place, revision) ?? closes;
+  if (status === 'done') builder.lists.clearedTimers.push({ actor, timer: null });
+  return { actor: { actor, turn, machine, version, revision, snapshot: text, status }, closes };
+}
+
+function perform(builder: CommitBuilder, effect: Effect, place: Place, revision: number): CloseParams | null {
+  const { actor, turn, head, priority } = place;
+  switch (effect.kind) {
+    case 'spawn': {
+      if (!isCallSource(effect.src)) throw new Error(`no pool runs the side call "${effect.src}"`);
+      const { pool } = CALL_POLICY[effect.src];
+      builder.lists.calls.push({
+        actor,
+        child: effect.child,
+        src: effect.src,
+        pool,
+        input: canonicalJson(effect.input),
+        priority,
+      });
+      builder.lists.outbox.push({
+        actor,
+        child: effect.child,
+        dispatch: 1,
+        pool,
+        priority,
+        delayMs: 0,
+        admitted: false,
+      });
+      return null;
+    }
+    case 'stop':
+      builder.lists.cancels.push({ actor, child: effect.child });
+      return null;
+    case 'timer':
+      builder.lists.timers.push({
+        actor,
+        timer: effect.timer,
+        event: canonicalJson(effect.event),
+        revision,
+        delayMs: effect.delayMs,
+      });
+      return null;
+    case 'clear-timer':
+      builder.lists.clearedTimers.push({ actor, timer: effect.timer });
+      return null;
+    case 'record':
+      builder.append(head, { ...effect.draft, turnId: turn } as RecordDraft);
+      return null;
+    case 'close':
+      return effect.params;
+  }
+}
