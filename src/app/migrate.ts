@@ -1,5 +1,5 @@
 /** Brings everything a deployment stores in Postgres to this version: the ledger, and BullMQ's tables when they live there. */
-import { migrate, withOwnedSchema } from '../db/index.ts';
+import { migrate, withSharedSchema } from '../db/index.ts';
 import { prepareQueueSchema } from '../queues/index.ts';
 import type { Config } from './config.ts';
 
@@ -9,7 +9,7 @@ export async function migrateAll(
 ): Promise<void> {
   await migrate(url);
   if (config.redisUrl !== undefined) return;
-  await withOwnedSchema(url, config.queueNamespace, (client) =>
+  await withSharedSchema(url, config.queueNamespace, (client) =>
     prepareQueueSchema(client, config.queueNamespace),
   );
 }

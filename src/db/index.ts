@@ -1,7 +1,7 @@
 /** What the upper floors may use of the database. */
 export type * from './contract.ts';
 export { PostgresDeltas } from './deltas.ts';
-export { migrate, withOwnedSchema } from './migrate.ts';
+export { migrate, withSharedSchema } from './migrate.ts';
 export { PostgresNotices } from './notices.ts';
 export { createPool, type DatabaseRole } from './pool.ts';
 export { PostgresProfiles } from './profiles.ts';

@@ -34,8 +34,8 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
-/** Work on objects beside the ledger's, done as their owner; afterwards the app role may use them. */
-export async function withOwnedSchema(
+/** Work on a schema of the migrating user's own; afterwards the app role may use it. */
+export async function withSharedSchema(
   url: string,
   schema: string,
   work: (client: pg.Client) => Promise<void>,
@@ -49,7 +49,6 @@ export async function withOwnedSchema(
   const name = pg.escapeIdentifier(schema);
   try {
     await client.connect();
-    await client.query('SET ROLE turnwright_owner');
     await work(client);
     for (const grant of [
       `GRANT USAGE ON SCHEMA ${name} TO turnwright_app`,

@@ -118,13 +118,26 @@ describe('stuck turns', () => {
     expect(found.reason).toContain('dreaming');
     const still = await retry();
     expect([still.status, still.body.error.code]).toEqual([409, 'turn_parked']);
-    const cancel = await api.call('POST', `/v1/turns/${turn}/cancel`);
-    expect(cancel.body.error.code).toBe('turn_parked');
     await sql(`UPDATE turnwright.actors SET snapshot = $2 WHERE actor_id = $1`, [turn, row?.snapshot]);
     const back = await retry();
     expect(back.status).toBe(202);
     expect(back.body.turn.parked_reason).toBeNull();
     expect(await api.closed(turn)).toMatchObject({ outcome: 'completed' });
+    expect((await api.call('GET', `/v1/sessions/${session}/verify`)).body.ok).toBe(true);
+  });
+
+  it('RUN-11 ends a parked turn that is cancelled, and starts the one behind it', async () => {
+    const behind = await api.turn(session, { input: 'Say hello.' });
+    await sql(
+      `UPDATE turnwright.actors SET snapshot = replace(snapshot, 'stepping', 'dreaming') WHERE actor_id = $1`,
+    );
+    await api.stack.worker();
+    await until('the turn is parked', async () => {
+      return (await api.call('GET', `/v1/turns/${turn}`)).body.turn.state === 'parked';
+    });
+    const cancelled = await api.call('POST', `/v1/turns/${turn}/cancel`);
+    expect(cancelled.body.turn).toMatchObject({ state: 'closed', outcome: 'cancelled' });
+    expect(await api.closed(behind)).toMatchObject({ outcome: 'completed' });
     expect((await api.call('GET', `/v1/sessions/${session}/verify`)).body.ok).toBe(true);
   });
 });

@@ -31,6 +31,7 @@ const leg = { name: 'main', provider: 'openai', model: 'a-model' };
 describe('a configuration with nothing said', () => {
   it('is the embedded stack on loopback with the documented defaults', async () => {
     expect(await load()).toEqual({
+      queueNamespace: 'turnwright_queue',
       port: 4080,
       host: '127.0.0.1',
       dataDir: join(cwd, '.turnwright'),
