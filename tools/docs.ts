@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { turnMachine } from '../src/machines/turn.ts';
 import { errorsPage } from './docs/errors.ts';
 import { lifecyclePage } from './docs/lifecycle.ts';
+import { eventsPage, metricsPage } from './docs/tables.ts';
 
 const INTRO = `A turn is one directive and everything until its outcome. This page is drawn from the machine itself (\`src/machines/turn.ts\`); \`npm run docs\` draws it again.
 
@@ -11,6 +12,8 @@ A *side call* is a job on a pool of its own: \`step\`, \`tool\`, \`summary\`, \`
 const pages: Readonly<Record<string, string>> = {
   'docs/turn-lifecycle.md': lifecyclePage('The life of a turn', INTRO, turnMachine),
   'docs/errors.md': errorsPage(),
+  'docs/events.md': eventsPage(),
+  'docs/metrics.md': metricsPage(),
 };
 
 const stale: string[] = [];
