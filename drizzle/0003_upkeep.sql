@@ -115,7 +115,8 @@ BEGIN
   RETURN json_build_object('taken', v_taken, 'fired', v_fired, 'drains', v_drains,
     'unfolded', EXISTS (SELECT FROM turnwright.actors a WHERE a.status = 'done' AND NOT a.compacted), 'unclaimed', (
     SELECT coalesce(json_agg(json_build_object('pool', u.pool, 'priority', u.priority, 'tenant', u.tenant_id, 'session', u.session_id,
-      'actor', u.actor_id, 'child', u.child_id, 'dispatch', u.dispatch)), '[]'::json)
+      'actor', u.actor_id, 'child', u.child_id, 'dispatch', u.dispatch,
+      'heldMs', extract(epoch FROM clock_timestamp() - u.admitted_at) * 1000)), '[]'::json)
     FROM (SELECT * FROM turnwright.outbox o WHERE o.admitted_at < clock_timestamp() - make_interval(secs => p_readmit_ms / 1000.0)
       ORDER BY o.admitted_at LIMIT 500) u));
 END $$;

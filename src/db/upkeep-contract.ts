@@ -15,6 +15,12 @@ export interface HandOver extends ActorRef {
   readonly priority: number;
 }
 
+export interface UnclaimedRow extends HandOver {
+  readonly pool: string;
+  /** Since it was handed to the queue. */
+  readonly heldMs: number;
+}
+
 export interface SweepResult {
   readonly taken: number;
   readonly fired: number;
@@ -22,7 +28,7 @@ export interface SweepResult {
   /** Finished actors whose events are not folded yet. */
   readonly unfolded: boolean;
   /** Rows the queue was given long ago and no worker claimed. */
-  readonly unclaimed: readonly (HandOver & { readonly pool: string })[];
+  readonly unclaimed: readonly UnclaimedRow[];
 }
 
 /** Across tenants, for worker processes. */

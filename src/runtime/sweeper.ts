@@ -2,7 +2,7 @@
  * The sweep: a plain jittered timer in every worker process, one sweep at a time in the deployment. States:
  * stopped, waiting (a timer is set), sweeping. It needs no queue, so a lost queue cannot stop it.
  */
-import type { SweepResult, UpkeepStore } from '../db/contract.ts';
+import type { SweepResult, UnclaimedRow, UpkeepStore } from '../db/contract.ts';
 import { COLLECT_CHILD, FOLD_CHILD } from '../ledger/ids.ts';
 import { jobId, type Pool, type QueueBackend } from '../queues/contract.ts';
 import type { Admission } from './admission.ts';
@@ -28,8 +28,6 @@ const COLLECT_PERIOD_MS = 3_600_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
-  /** Jobs the queue calls active though nobody claimed their row, by id, with when that was first seen. */
-  #activeSinceMs = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #dueAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
@@ -62,9 +60,7 @@ export class Sweeper {
   async sweep(): Promise<SweepResult | null> {
     const { upkeep, admission, leaseMs, readmitMs } = this.#options;
     const result = await upkeep.sweep({ leaseMs, readmitMs });
-    const activeSinceMs = new Map<string, number>();
-    for (const row of result?.unclaimed ?? []) await this.#recover(row, activeSinceMs);
-    if (result !== null) this.#activeSinceMs = activeSinceMs;
+    for (const row of result?.unclaimed ?? []) await this.#recover(row);
     await admission.refresh();
     if (result?.unfolded === true) await this.#ask(FOLD_CHILD, FOLD_PERIOD_MS);
     if (result !== null && this.#options.nowMs() >= this.#collectAtMs) {
@@ -74,18 +70,14 @@ export class Sweeper {
     return result;
   }
 
-  async #recover(row: SweepResult['unclaimed'][number], activeSinceMs: Map<string, number>): Promise<void> {
+  async #recover(row: UnclaimedRow): Promise<void> {
     const pool = row.pool as Pool;
     const { tenant, session, actor, child, priority } = row;
     const id = jobId({ tenant, session, actor, child, dispatch: row.dispatch });
     const presence = await this.#options.queue.presence(pool, id);
-    if (presence === 'pending') return;
-    if (presence === 'active') {
-      // A worker claims at once: after a lease, the one that took this job died before it could.
-      const sinceMs = this.#activeSinceMs.get(id) ?? performance.now();
-      activeSinceMs.set(id, sinceMs);
-      if (performance.now() - sinceMs < this.#options.leaseMs) return;
-    }
+    // Taken, and a whole lease old without a claim: its worker died in between. Should it live, its claim finds nothing.
+    const abandoned = presence === 'active' && row.heldMs >= this.#options.leaseMs;
+    if (presence === 'pending' || (presence === 'active' && !abandoned)) return;
     const dispatch = presence === 'absent' ? row.dispatch : await this.#options.upkeep.redispatch(row);
     if (dispatch !== null)
       await this.#options.admission.handOver(pool, [

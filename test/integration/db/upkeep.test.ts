@@ -124,7 +124,15 @@ describe('the sweep', () => {
     expect((await sweep()).unclaimed).toEqual([]);
     await age('outbox', 'admitted_at', 61);
     expect((await sweep()).unclaimed).toEqual([
-      { ...session.ref, pool: 'step', priority: 3, actor: turn, child: 'step-1', dispatch: 1 },
+      {
+        ...session.ref,
+        pool: 'step',
+        priority: 3,
+        actor: turn,
+        child: 'step-1',
+        dispatch: 1,
+        heldMs: expect.any(Number),
+      },
     ]);
     await session.claim(turn);
     expect((await sweep()).unclaimed).toEqual([]);
