@@ -183,6 +183,12 @@ BEGIN
     WHERE tenant_id = v_tenant AND session_id = v_session AND actor_id = (p -> 'settle' ->> 'actor')::uuid
       AND child_id = p -> 'settle' ->> 'child' AND fence = (p -> 'settle' ->> 'fence')::integer AND status = 'running';
     IF NOT FOUND THEN
+      -- A fence has one holder: a call that ended under it was settled by this very claim, whose answer was lost.
+      IF EXISTS (SELECT FROM turnwright.side_calls WHERE tenant_id = v_tenant AND session_id = v_session
+        AND actor_id = (p -> 'settle' ->> 'actor')::uuid AND child_id = p -> 'settle' ->> 'child'
+        AND fence = (p -> 'settle' ->> 'fence')::integer AND status IN ('done', 'failed')) THEN
+        RAISE EXCEPTION 'the call was settled before' USING ERRCODE = 'TW003';
+      END IF;
       RAISE EXCEPTION 'the call was taken over' USING ERRCODE = 'TW002';
     END IF;
   END IF;

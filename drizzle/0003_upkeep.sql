@@ -189,3 +189,26 @@ BEGIN
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
 END $$;
+--> statement-breakpoint
+-- What a worker believes against what the rows say. `p_held` are the calls it runs, `p_old` those it has run for a
+-- while, each as <actor>~<child>. A claim whose answer never reached the worker is handed out again; the calls that
+-- are no longer its own come back, for it to abort.
+CREATE FUNCTION turnwright.reconcile(p_worker uuid, p_held text[], p_old text[], p_lease_ms integer) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  WITH lost AS (
+    SELECT s.tenant_id, s.session_id, s.actor_id, s.child_id FROM turnwright.side_calls s
+    WHERE s.status = 'running' AND s.worker_id = p_worker AND s.claimed_at < clock_timestamp() - make_interval(secs => p_lease_ms / 1000.0)
+      AND NOT (s.actor_id || '~' || s.child_id = ANY (p_held))
+    FOR UPDATE SKIP LOCKED
+  ), taken AS (
+    UPDATE turnwright.side_calls s SET status = 'queued', dispatch = s.dispatch + 1, worker_id = NULL, last_error = 'its claim was lost'
+    FROM lost l
+    WHERE s.tenant_id = l.tenant_id AND s.session_id = l.session_id AND s.actor_id = l.actor_id AND s.child_id = l.child_id
+    RETURNING s.*
+  )
+  INSERT INTO turnwright.outbox (tenant_id, session_id, actor_id, child_id, dispatch, pool, priority)
+  SELECT t.tenant_id, t.session_id, t.actor_id, t.child_id, t.dispatch, t.pool, t.priority FROM taken t;
+  RETURN (SELECT coalesce(json_agg(k.call), '[]'::json) FROM unnest(p_old) AS k(call)
+    WHERE NOT EXISTS (SELECT FROM turnwright.side_calls s
+      WHERE s.status = 'running' AND s.worker_id = p_worker AND s.actor_id || '~' || s.child_id = k.call));
+END $$;

@@ -44,7 +44,9 @@ export async function startWorkers(
   const heartbeat = new Heartbeat({
     upkeep,
     worker: { id: workerId, host: hostname(), pid: process.pid, pools: concurrency },
+    running,
     intervalMs: config.heartbeatMs,
+    leaseMs: config.leaseMs,
     onError,
   });
   const workers: PoolWorker[] = [];

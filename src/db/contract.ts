@@ -107,7 +107,10 @@ export interface AcceptState {
   readonly sameKey: { readonly turn: string; readonly inputDigest: string } | null;
 }
 
-/** `conflict`: the session or actor moved on, load and try again. `superseded`: the fence was taken over. */
+/**
+ * `conflict`: the session or actor moved on, load and try again. `superseded`: the fence was taken over, or the
+ * call cancelled. `duplicate`: the event was applied, or this very claim had settled, before.
+ */
 export type ApplyResult = 'applied' | 'conflict' | 'superseded' | 'duplicate';
 
 export interface HistoryTurn {

@@ -21,6 +21,12 @@ export interface UnclaimedRow extends HandOver {
   readonly heldMs: number;
 }
 
+/** Calls a worker runs, each as `<actor>~<child>`; `old` are those it has run for a lease. */
+export interface HeldCalls {
+  readonly held: readonly string[];
+  readonly old: readonly string[];
+}
+
 export interface SweepResult {
   readonly taken: number;
   readonly fired: number;
@@ -40,6 +46,8 @@ export interface UpkeepStore {
     readonly pools: Readonly<Record<string, number>>;
   }): Promise<void>;
   retire(workerId: string): Promise<void>;
+  /** Hands out again what the worker was given and does not run; returns, of `old`, the calls that are no longer its own. */
+  reconcile(workerId: string, calls: HeldCalls, leaseMs: number): Promise<readonly string[]>;
   poolState(leaseMs: number): Promise<readonly PoolState[]>;
   /** null when another process admits to this pool right now. */
   admit(pool: string, limit: number): Promise<readonly HandOver[] | null>;

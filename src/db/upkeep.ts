@@ -1,6 +1,6 @@
 /** Postgres work across tenants, on a connection that acts as `turnwright_upkeep`. */
 import type pg from 'pg';
-import type { HandOver, PoolState, SweepResult, UpkeepStore } from './contract.ts';
+import type { HandOver, HeldCalls, PoolState, SweepResult, UpkeepStore } from './contract.ts';
 import { databaseError, run } from './pool.ts';
 
 export class PostgresUpkeep implements UpkeepStore {
@@ -28,6 +28,15 @@ export class PostgresUpkeep implements UpkeepStore {
       text: 'DELETE FROM turnwright.workers WHERE worker_id = $1',
       values: [workerId],
     });
+  }
+
+  reconcile(workerId: string, { held, old }: HeldCalls, leaseMs: number): Promise<readonly string[]> {
+    return this.#value('reconcile', 'SELECT turnwright.reconcile($1, $2, $3, $4) AS value', [
+      workerId,
+      held,
+      old,
+      leaseMs,
+    ]);
   }
 
   poolState(leaseMs: number): Promise<readonly PoolState[]> {

@@ -183,6 +183,14 @@ export class Engine {
     }
   }
 
+  /** `duplicate` when this very claim had settled and only the answer was lost. */
+  async #settleLate(ref: ActorRef, settle: NonNullable<Commit['settle']>): Promise<Delivered> {
+    const result = await this.append(ref, [], (builder) => {
+      builder.settle = settle;
+    });
+    return result === 'duplicate' ? 'duplicate' : 'superseded';
+  }
+
   /** What the delivery brings whatever the machine makes of it. */
   #begin(loaded: Loaded, head: string, delivery: Delivery): CommitBuilder {
     const builder = new CommitBuilder(loaded.session);
@@ -199,8 +207,8 @@ export class Engine {
 
   /** A finished actor changes no more: a late result is kept as forensic, a late event is marked as taken. */
   async #afterEnd(ref: ActorRef, loaded: Loaded, delivery: Delivery): Promise<Delivered> {
-    if (delivery.settle !== undefined || loaded.actor.status === 'parked')
-      return delivery.settle === undefined ? 'parked' : 'superseded';
+    if (delivery.settle !== undefined) return this.#settleLate(ref, delivery.settle);
+    if (loaded.actor.status === 'parked') return 'parked';
     const { revision } = loaded.actor;
     const result = await this.append(ref, [], (builder) => {
       builder.lists.events.push({

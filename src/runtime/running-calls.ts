@@ -1,5 +1,7 @@
 /** The calls this process runs right now, so that a cancellation from anywhere reaches the one it means. */
 
+import type { HeldCalls } from '../db/contract.ts';
+
 export interface RunningCall {
   readonly signal: AbortSignal;
   end(): void;
@@ -8,17 +10,21 @@ export interface RunningCall {
 export class RunningCalls {
   /** A job may come twice: each run has a controller of its own, and the end of one leaves the other in reach. */
   readonly #controllers = new Map<string, Set<AbortController>>();
+  readonly #sinceMs = new Map<string, number>();
 
   begin(actor: string, child: string): RunningCall {
     const key = `${actor}~${child}`;
     const controller = new AbortController();
     const runs = this.#controllers.get(key) ?? new Set();
     this.#controllers.set(key, runs.add(controller));
+    if (runs.size === 1) this.#sinceMs.set(key, performance.now());
     return {
       signal: controller.signal,
       end: () => {
         runs.delete(controller);
-        if (runs.size === 0 && this.#controllers.get(key) === runs) this.#controllers.delete(key);
+        if (runs.size > 0 || this.#controllers.get(key) !== runs) return;
+        this.#controllers.delete(key);
+        this.#sinceMs.delete(key);
       },
     };
   }
@@ -31,6 +37,13 @@ export class RunningCalls {
   abortAll(): void {
     for (const runs of this.#controllers.values())
       for (const controller of runs) controller.abort(new Error('the worker stops'));
+  }
+
+  /** What runs now, and what has run for at least `oldMs`. */
+  held(oldMs: number): HeldCalls {
+    const before = performance.now() - oldMs;
+    const held = [...this.#controllers.keys()];
+    return { held, old: held.filter((key) => (this.#sinceMs.get(key) ?? before) <= before) };
   }
 
   get size(): number {

@@ -162,7 +162,7 @@ async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: End
     additions: ending.additions,
     onClose: ending.onClose,
   });
-  if (delivered !== 'superseded' && delivered !== 'duplicate') return delivered;
+  if (delivered !== 'superseded') return delivered;
   return keepLate(host, ref, claim, delivered, ending.additions(() => 0).drafts);
 }
 

@@ -215,7 +215,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           callRows(builder, turn, 'step-2');
         });
         const twice = await fenced(settle);
-        expect(await refused(() => store.apply(twice))).toBe('superseded');
+        expect(await refused(() => store.apply(twice))).toBe('duplicate');
         const second = await session.claim(turn, 'step-2');
         await session.commit((builder) => builder.lists.cancels.push({ actor: turn, child: 'step-2' }));
         const late = await fenced((builder) => {

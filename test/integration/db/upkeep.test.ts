@@ -60,6 +60,37 @@ async function sweep() {
   return result;
 }
 
+describe('a worker and the rows that name it', () => {
+  it('RUN-04 hands out again a call whose claim never reached the worker, after a lease, and no other', async () => {
+    const worker = randomUUID();
+    await beat(worker);
+    const { turn } = await session.accept({ child: 'step-1' });
+    await session.claim(turn, 'step-1', 1, worker);
+    const nothing = { held: [], old: [] };
+    expect(await upkeep.reconcile(worker, nothing, LEASE.leaseMs)).toEqual([]);
+    expect(await admit('step', 10)).toEqual([]);
+    await age('side_calls', 'claimed_at', 61);
+    await upkeep.reconcile(worker, { held: [`${turn}~step-1`], old: [] }, LEASE.leaseMs);
+    await upkeep.reconcile(randomUUID(), nothing, LEASE.leaseMs);
+    expect(await admit('step', 10)).toEqual([]);
+    await upkeep.reconcile(worker, nothing, LEASE.leaseMs);
+    expect(await admit('step', 10)).toMatchObject([{ actor: turn, child: 'step-1', dispatch: 2 }]);
+  });
+
+  it('RUN-06 names the calls that are no longer the worker’s own, so that it aborts them', async () => {
+    const worker = randomUUID();
+    await beat(worker);
+    const { turn } = await session.accept({ child: 'step-1' });
+    await session.claim(turn, 'step-1', 1, worker);
+    const call = `${turn}~step-1`;
+    const held = { held: [call], old: [call] };
+    expect(await upkeep.reconcile(worker, held, LEASE.leaseMs)).toEqual([]);
+    await session.commit((builder) => builder.lists.cancels.push({ actor: turn, child: 'step-1' }));
+    expect(await upkeep.reconcile(worker, held, LEASE.leaseMs)).toEqual([call]);
+    expect(await upkeep.reconcile(worker, { held: [call], old: [] }, LEASE.leaseMs)).toEqual([]);
+  });
+});
+
 describe('the sweep', () => {
   it('RUN-04 takes the calls of a worker whose lease ran out, once, and lets its fence lapse', async () => {
     const worker = randomUUID();
