@@ -1,22 +1,13 @@
 /** The classifier's packet: the directive alone, one tool to answer with, never the turn's history. */
 import { z } from 'zod';
 import type { AssistantBlock, TextBlock } from '../ledger/blocks.ts';
+import { DOMAINS } from '../ledger/domains.ts';
 import type { JsonObject } from '../ledger/json.ts';
 import { toolCalls } from '../ledger/view.ts';
 import { ACTS, type Reading } from './reading.ts';
 
 const TOOL_NAME = 'record_reading';
-const DOMAIN_NAMES = [
-  'filesystem',
-  'memory',
-  'web',
-  'live-data',
-  'vcs',
-  'code-exec',
-  'documents',
-  'observability',
-  'none',
-] as const;
+const DOMAIN_NAMES = [...DOMAINS, 'none'] as const;
 const MAX_TOKENS = 220;
 /** A directive is quoted up to so many characters: an act shows at its beginning. */
 const QUOTED_CHARS = 1_600;

@@ -1,5 +1,6 @@
 /** What a tool is, to the model that calls it and to the worker that runs it. */
 import type { ToolDefinition } from '../context/request.ts';
+import type { Domain } from '../ledger/domains.ts';
 import type { Json } from '../ledger/json.ts';
 
 /**
@@ -8,18 +9,6 @@ import type { Json } from '../ledger/json.ts';
  */
 export const TOOL_EFFECTS = ['once', 'idempotent', 'read'] as const;
 export type ToolEffect = (typeof TOOL_EFFECTS)[number];
-
-export const DOMAINS = [
-  'filesystem',
-  'memory',
-  'web',
-  'live-data',
-  'vcs',
-  'code-exec',
-  'documents',
-  'observability',
-] as const;
-export type Domain = (typeof DOMAINS)[number];
 
 /** Reads stored evidence of the calling session; null when no such id exists there. */
 export interface EvidenceReader {

@@ -1,18 +1,11 @@
 /** How a tool is declared: a zod schema for its arguments, what it serves, and what running it would mean. */
 import { z } from 'zod';
 import type { ToolDefinition } from '../context/request.ts';
+import { DOMAINS, type Domain } from '../ledger/domains.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { Json, JsonObject } from '../ledger/json.ts';
 import { explainArguments } from './arguments.ts';
-import {
-  DOMAINS,
-  type Domain,
-  TOOL_EFFECTS,
-  type Tool,
-  type ToolContext,
-  type ToolEffect,
-  type ToolOutput,
-} from './contract.ts';
+import { TOOL_EFFECTS, type Tool, type ToolContext, type ToolEffect, type ToolOutput } from './contract.ts';
 
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 /** The largest delay a Node timer takes; a larger one would fire at once. */

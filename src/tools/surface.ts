@@ -1,7 +1,8 @@
 /** The tools of a deployment in one fixed order, and which of them a turn carries. */
 import type { ToolDefinition } from '../context/request.ts';
+import type { Domain } from '../ledger/domains.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
-import type { Domain, Tool, ToolOutput } from './contract.ts';
+import type { Tool, ToolOutput } from './contract.ts';
 import { definitionOf } from './define.ts';
 
 /** Domains a turn was read to need; `all` loads every tool. */

@@ -1,8 +1,9 @@
 /** What a configuration may say, before defaults. Each description completes "allowed is …" in a refusal. */
 import { z } from 'zod';
+import { DOMAINS } from '../../ledger/domains.ts';
 import { PROVIDER_KINDS } from '../../providers/contract.ts';
 import type { Pool } from '../../queues/contract.ts';
-import { DOMAINS, TOOL_EFFECTS, type Tool } from '../../tools/contract.ts';
+import { TOOL_EFFECTS, type Tool } from '../../tools/contract.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Domain } from '../../../src/ledger/domains.ts';
 import { canonicalJson } from '../../../src/ledger/json.ts';
 import { builtinTools } from '../../../src/tools/builtins/index.ts';
-import type { Domain } from '../../../src/tools/contract.ts';
 import { defineTool } from '../../../src/tools/define.ts';
 import { createToolSurface, unknownTool } from '../../../src/tools/surface.ts';
 
