@@ -106,6 +106,16 @@ describe('verification of a chain', () => {
     tally.report('mutations of a chain');
   });
 
+  it('LED-02 finds a body of the same size and shape that says something else', () => {
+    const records = sessionOf([]);
+    const at = records.findIndex((record) => record.kind === 'head-created');
+    const changed = records.map((record, index) =>
+      index === at ? { ...record, body: (record.body ?? '').replace('"atSeq":0', '"atSeq":7') } : record,
+    );
+    expect(changed[at]?.body).not.toBe(records[at]?.body);
+    expect(verify(changed, endOf(records))).toMatchObject({ ok: false, fault: { seq: at + 1 } });
+  });
+
   it('LED-02 finds a digest that was edited together with everything it covers', () => {
     const records: StoredRecord[] = [...sessionOf([sample])];
     const victim = records[3] as StoredRecord;
