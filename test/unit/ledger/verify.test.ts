@@ -110,7 +110,7 @@ describe('verification of a chain', () => {
     const records = sessionOf([]);
     const at = records.findIndex((record) => record.kind === 'head-created');
     const changed = records.map((record, index) =>
-      index === at ? { ...record, body: (record.body ?? '').replace('"atSeq":0', '"atSeq":7') } : record,
+      index === at ? { ...record, body: record.body.replace('"atSeq":0', '"atSeq":7') } : record,
     );
     expect(changed[at]?.body).not.toBe(records[at]?.body);
     expect(verify(changed, endOf(records))).toMatchObject({ ok: false, fault: { seq: at + 1 } });
