@@ -187,6 +187,18 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await refused(() => store.apply(onOldActor))).toBe('conflict');
       });
 
+      it('RUN-02 refuses a commit on an older session though its actor stands and it appends nothing', async () => {
+        const { turn } = await session.accept();
+        const stale = await fenced((builder) => {
+          builder.lists.actors.push(actorRow(turn, 1, 2));
+        });
+        const first = await fenced((builder) => {
+          builder.append(session.head, { kind: 'head-moved', turnId: null, body: { head: session.head } });
+        });
+        expect(await store.apply(first)).toBe('applied');
+        expect(await refused(() => store.apply(stale))).toBe('conflict');
+      });
+
       it('RUN-03 refuses what a superseded fence writes, whole', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
         const zombie = await session.claim(turn);

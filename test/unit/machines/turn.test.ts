@@ -184,7 +184,7 @@ describe('budgets', () => {
   });
 
   it.each(Object.keys(IN_STATE).filter((state) => state !== 'accepted'))(
-    'the deadline ends a turn degraded from %s, and stops its calls',
+    'RUN-14 the deadline ends a turn degraded from %s, and stops its calls',
     (state) => {
       const turn = IN_STATE[state]?.() as TurnRun;
       expect(turn.state).toBe(state);
