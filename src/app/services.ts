@@ -22,6 +22,7 @@ import { Admission } from '../runtime/admission.ts';
 import { Engine, type EngineOptions } from '../runtime/engine.ts';
 import { Sweeper } from '../runtime/sweeper.ts';
 import { TurnCache } from '../runtime/turn-cache.ts';
+import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './logger.ts';
 
@@ -77,6 +78,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     queue,
     upkeep,
     leaseMs: config.leaseMs,
+    clock: systemClock,
     onError,
     wakeIn: (delayMs) => sweeper?.wakeIn(delayMs),
   });
@@ -84,7 +86,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const turns = new TurnCache(store);
   const onClosed: EngineOptions['onClosed'] = (session, closed) => turns.keep(session, closed);
-  const engine = new Engine({ store, registry: MACHINES, admission, nowMs: Date.now, timezone, onClosed });
+  const engine = new Engine({ store, registry: MACHINES, admission, clock: systemClock, timezone, onClosed });
   return {
     config,
     logger,
@@ -147,6 +149,6 @@ function openSweeper(config: Config, parts: SweeperParts): Sweeper {
     intervalMs: Math.min(SWEEP_INTERVAL_MS, config.leaseMs / 2),
     readmitMs: config.leaseMs * READMIT_SHARE,
     random: Math.random,
-    nowMs: Date.now,
+    clock: systemClock,
   });
 }

@@ -33,7 +33,7 @@ export async function startWorkers(
 ): Promise<WorkerHost> {
   const { config, engine, upkeep, notices, logger } = services;
   const workerId = services.newId();
-  const running = new RunningCalls();
+  const running = new RunningCalls(engine.clock);
   let stopping = false;
   const onError = (error: unknown): void =>
     logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
@@ -47,6 +47,7 @@ export async function startWorkers(
     running,
     intervalMs: config.heartbeatMs,
     leaseMs: config.leaseMs,
+    clock: engine.clock,
     onError,
   });
   const workers: PoolWorker[] = [];
@@ -112,7 +113,7 @@ function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
   return {
     host,
     configs: new SessionConfigs(engine),
-    profiles: new Profiles({ store: services.profiles, nowMs: Date.now, onError: host.onError }),
+    profiles: new Profiles({ store: services.profiles, clock: engine.clock, onError: host.onError }),
     requests: new RequestBuilder(store, turns),
     turns,
     surface: createToolSurface([...builtinTools(), ...config.tools]),

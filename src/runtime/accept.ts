@@ -1,5 +1,4 @@
 /** Accepts a turn: directive, reading and actor in one commit, and its first step too when the head is free. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SessionRef } from '../db/contract.ts';
 import { readLexically, WEAK_BELOW } from '../intent/reading.ts';
 import type { InputBlock } from '../ledger/blocks.ts';
@@ -64,7 +63,7 @@ export async function acceptTurn(engine: Engine, ref: SessionRef, request: Accep
     build(engine, builder, request, state.openTurn === null, inputDigest);
     const result = await engine.commit(builder.build());
     if (result === 'applied') return { turn: request.turn, created: true };
-    if (race > 1) await delay(race);
+    if (race > 1) await engine.clock.sleep(race);
   }
   throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
 }

@@ -4,6 +4,7 @@
  * hands over at once, without asking.
  */
 import type { Commit, HandOver, SessionRef, UpkeepStore } from '../db/contract.ts';
+import type { Clock } from '../ledger/clock.ts';
 import { type Admission as Admitted, POOLS, type Pool, type QueueBackend } from '../queues/contract.ts';
 
 /** Rows in the queue per running slot: one running, one ready. */
@@ -25,6 +26,7 @@ export interface AdmissionOptions {
   readonly queue: QueueBackend;
   readonly upkeep: UpkeepStore;
   readonly leaseMs: number;
+  readonly clock: Clock;
   readonly onError: (error: unknown) => void;
   /** Something falls due in so many milliseconds: the sweeper should look then. */
   readonly wakeIn: (delayMs: number) => void;
@@ -36,7 +38,7 @@ export class Admission {
     POOLS.map((pool) => [pool, { room: UNKNOWN_ROOM, backlog: false, pulling: false }]),
   );
 
-  #refreshing: NodeJS.Timeout | null = null;
+  #stopRefresh: (() => void) | null = null;
   #closed = false;
 
   constructor(options: AdmissionOptions) {
@@ -80,17 +82,17 @@ export class Admission {
 
   /** An estimate that ran out may be old: a process that only accepts never sees a claim. */
   #refreshSoon(): void {
-    if (this.#refreshing !== null || this.#closed) return;
-    this.#refreshing = setTimeout(() => {
-      this.#refreshing = null;
+    if (this.#stopRefresh !== null || this.#closed) return;
+    this.#stopRefresh = this.#options.clock.after(REFRESH_PAUSE_MS, () => {
+      this.#stopRefresh = null;
       void this.refresh().catch(this.#options.onError);
-    }, REFRESH_PAUSE_MS);
+    });
   }
 
   close(): void {
     this.#closed = true;
-    if (this.#refreshing !== null) clearTimeout(this.#refreshing);
-    this.#refreshing = null;
+    this.#stopRefresh?.();
+    this.#stopRefresh = null;
   }
 
   async handOver(pool: Pool, rows: readonly Admitted[]): Promise<void> {

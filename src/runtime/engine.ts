@@ -2,8 +2,8 @@
  * Applies events to actors. The loop is: load, build the hop purely, commit with compare-and-set, tell the
  * queue. A lost race loads again; nothing is locked while a transition runs.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ActorRef, Commit, EventRow, EvidenceRow, Loaded, RawRecord, Store } from '../db/contract.ts';
+import type { Clock } from '../ledger/clock.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { DRAIN_CHILD } from '../ledger/ids.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
@@ -64,7 +64,7 @@ export interface EngineOptions {
   readonly store: Store;
   readonly registry: MachineRegistry;
   readonly admission: Admission;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly timezone: string;
   /** After the commit that closed a turn. */
   readonly onClosed?: (session: string, closed: ClosedTurn) => void;
@@ -73,17 +73,19 @@ export interface EngineOptions {
 export class Engine {
   readonly store: Store;
   readonly admission: Admission;
+  readonly clock: Clock;
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.store = options.store;
     this.admission = options.admission;
+    this.clock = options.clock;
   }
 
   hopContext(): HopContext {
-    const { registry, nowMs, timezone } = this.#options;
-    return { registry, nowUtc: new Date(nowMs()).toISOString(), timezone };
+    const { registry, clock, timezone } = this.#options;
+    return { registry, nowUtc: new Date(clock.nowMs()).toISOString(), timezone };
   }
 
   /** Applies one event, once. */
@@ -108,7 +110,7 @@ export class Engine {
       if (result !== 'conflict') return result;
       loaded = null;
       records = null;
-      if (race > 1) await delay(RACE_PAUSE_MS * race);
+      if (race > 1) await this.clock.sleep(RACE_PAUSE_MS * race);
     }
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
   }
@@ -148,7 +150,7 @@ export class Engine {
       also(builder);
       const result = await this.commit(builder.build());
       if (result !== 'conflict') return result;
-      await delay(RACE_PAUSE_MS * race);
+      await this.clock.sleep(RACE_PAUSE_MS * race);
     }
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
   }

@@ -3,6 +3,7 @@
  * the lease. With each beat it also compares the calls it runs with the rows that name it.
  */
 import type { UpkeepStore } from '../db/contract.ts';
+import type { Clock } from '../ledger/clock.ts';
 import type { RunningCalls } from './running-calls.ts';
 
 export interface HeartbeatOptions {
@@ -16,12 +17,13 @@ export interface HeartbeatOptions {
   readonly running: RunningCalls;
   readonly intervalMs: number;
   readonly leaseMs: number;
+  readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  #timer: NodeJS.Timeout | null = null;
+  #stopTimer: (() => void) | null = null;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -29,9 +31,18 @@ export class Heartbeat {
 
   /** Resolves when the first beat is stored: a worker claims nothing before. */
   async start(): Promise<void> {
-    const { upkeep, worker, intervalMs, onError } = this.#options;
+    const { upkeep, worker } = this.#options;
     await upkeep.beat(worker);
-    this.#timer = setInterval(() => void this.#beat().catch(onError), intervalMs);
+    this.#schedule();
+  }
+
+  /** A beat that finds no answer delays no later one. */
+  #schedule(): void {
+    const { clock, intervalMs, onError } = this.#options;
+    this.#stopTimer = clock.after(intervalMs, () => {
+      this.#schedule();
+      void this.#beat().catch(onError);
+    });
   }
 
   async #beat(): Promise<void> {
@@ -42,8 +53,8 @@ export class Heartbeat {
   }
 
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#stopTimer?.();
+    this.#stopTimer = null;
     await this.#options.upkeep.retire(this.#options.worker.id).catch(this.#options.onError);
   }
 }

@@ -9,6 +9,7 @@ import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { promptTokens, type Usage } from '../context/request.ts';
 import type { ProfileKey, ProfileStore } from '../db/profiles.ts';
 import { blake3Hex } from '../ledger/chain.ts';
+import type { Clock } from '../ledger/clock.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import type { Leg, ModelMetadata } from '../providers/contract.ts';
@@ -25,7 +26,7 @@ interface Known {
 
 export interface ProfilesOptions {
   readonly store: ProfileStore;
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -54,7 +55,7 @@ export class Profiles {
       providerWindow: metadata.declaredWindow,
       providerMaxOutput: metadata.maxOutputTokens,
       metadataDigest: blake3Hex(canonicalJson(metadata)),
-      probedAtMs: this.#options.nowMs(),
+      probedAtMs: this.#options.clock.nowMs(),
     });
     const profile = withNewerRatio(fresh, this.#known.get(leg.name)?.profile);
     const key = { ...keyOf(leg), quantisation: metadata.quantisation ?? '' };
@@ -70,8 +71,8 @@ export class Profiles {
     if (usage === null || known === undefined) return;
     const profile = observeRatio(known.profile, promptTokens(usage), requestBytes);
     this.#known.set(leg.name, { ...known, profile });
-    const nowMs = this.#options.nowMs();
-    if (nowMs - (this.#sharedAtMs.get(leg.name) ?? 0) < SHARE_MS) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - (this.#sharedAtMs.get(leg.name) ?? Number.NEGATIVE_INFINITY) < SHARE_MS) return;
     this.#sharedAtMs.set(leg.name, nowMs);
     this.#share(leg, profile).catch(this.#options.onError);
   }
@@ -85,10 +86,10 @@ export class Profiles {
 
   /** True when nobody asked the provider yet, and this process has not for a minute. */
   takeProbe(leg: Leg, profile: CapacityProfile): boolean {
-    const nowMs = this.#options.nowMs();
+    const nowMs = this.#options.clock.monotonicMs();
     if (
       profile.provenance.rungs.length > 0 ||
-      nowMs - (this.#askedAtMs.get(leg.name) ?? 0) < PROBE_SPACING_MS
+      nowMs - (this.#askedAtMs.get(leg.name) ?? Number.NEGATIVE_INFINITY) < PROBE_SPACING_MS
     )
       return false;
     this.#askedAtMs.set(leg.name, nowMs);
@@ -97,7 +98,8 @@ export class Profiles {
 
   async #current(leg: Leg): Promise<CapacityProfile> {
     const known = this.#known.get(leg.name);
-    if (known !== undefined && this.#options.nowMs() - known.readAtMs < FRESH_MS) return known.profile;
+    if (known !== undefined && this.#options.clock.monotonicMs() - known.readAtMs < FRESH_MS)
+      return known.profile;
     const row = await this.#options.store.read(keyOf(leg));
     const stored = row === null ? metadataProfile(stated(leg)) : (JSON.parse(row.profile) as CapacityProfile);
     const profile = withNewerRatio(stored, known?.profile);
@@ -106,7 +108,7 @@ export class Profiles {
   }
 
   #remember(leg: Leg, profile: CapacityProfile): void {
-    this.#known.set(leg.name, { profile, readAtMs: this.#options.nowMs() });
+    this.#known.set(leg.name, { profile, readAtMs: this.#options.clock.monotonicMs() });
   }
 }
 

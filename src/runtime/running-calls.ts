@@ -1,6 +1,6 @@
 /** The calls this process runs right now, so that a cancellation from anywhere reaches the one it means. */
-
 import type { HeldCalls } from '../db/contract.ts';
+import type { Clock } from '../ledger/clock.ts';
 
 export interface RunningCall {
   readonly signal: AbortSignal;
@@ -12,12 +12,18 @@ export class RunningCalls {
   readonly #controllers = new Map<string, Set<AbortController>>();
   readonly #sinceMs = new Map<string, number>();
 
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
   begin(actor: string, child: string): RunningCall {
     const key = `${actor}~${child}`;
     const controller = new AbortController();
     const runs = this.#controllers.get(key) ?? new Set();
     this.#controllers.set(key, runs.add(controller));
-    if (runs.size === 1) this.#sinceMs.set(key, performance.now());
+    if (runs.size === 1) this.#sinceMs.set(key, this.#clock.monotonicMs());
     return {
       signal: controller.signal,
       end: () => {
@@ -41,7 +47,7 @@ export class RunningCalls {
 
   /** What runs now, and what has run for at least `oldMs`. */
   held(oldMs: number): HeldCalls {
-    const before = performance.now() - oldMs;
+    const before = this.#clock.monotonicMs() - oldMs;
     const held = [...this.#controllers.keys()];
     return { held, old: held.filter((key) => (this.#sinceMs.get(key) ?? before) <= before) };
   }

@@ -2,7 +2,6 @@
  * A side call from claim to settled: claim, perform, settle. Whatever `perform` returns is one of a closed set
  * of results, and each ends in one commit that names the fence.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Claim } from '../db/contract.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { byteLength, canonicalJson, type Json, storableText } from '../ledger/json.ts';
@@ -101,7 +100,7 @@ async function settleFirmly(host: SideCallHost, ref: JobRef, claim: Claim, ended
       if (host.stopping() || (lasts && offered !== ended)) throw error;
       host.onError(error);
       if (lasts) offered = defect(error);
-      else await delay(pauseMs);
+      else await host.engine.clock.sleep(pauseMs);
     }
   }
 }

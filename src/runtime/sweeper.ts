@@ -3,6 +3,7 @@
  * stopped, waiting (a timer is set), sweeping. It needs no queue, so a lost queue cannot stop it.
  */
 import type { SweepResult, UnclaimedRow, UpkeepStore } from '../db/contract.ts';
+import type { Clock } from '../ledger/clock.ts';
 import { COLLECT_CHILD, FOLD_CHILD } from '../ledger/ids.ts';
 import { jobId, type Pool, type QueueBackend } from '../queues/contract.ts';
 import type { Admission } from './admission.ts';
@@ -16,7 +17,7 @@ export interface SweeperOptions {
   /** A handed-over row that no worker claimed for so long is looked for in the queue. */
   readonly readmitMs: number;
   readonly random: () => number;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
 
@@ -28,8 +29,8 @@ const COLLECT_PERIOD_MS = 3_600_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
-  #timer: NodeJS.Timeout | null = null;
-  #dueAt = Number.POSITIVE_INFINITY;
+  #stopTimer: (() => void) | null = null;
+  #dueAtMs = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
   #stopped = true;
   #collectAtMs = 0;
@@ -45,14 +46,15 @@ export class Sweeper {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopTimer?.();
+    this.#stopTimer = null;
     await this.#running;
   }
 
   /** Looks again in `delayMs` if the timer would look later. */
   wakeIn(delayMs: number): void {
-    if (!this.#stopped && delayMs < this.#options.intervalMs && performance.now() + delayMs < this.#dueAt)
+    const { clock, intervalMs } = this.#options;
+    if (!this.#stopped && delayMs < intervalMs && clock.monotonicMs() + delayMs < this.#dueAtMs)
       this.#schedule(delayMs + 1);
   }
 
@@ -63,8 +65,8 @@ export class Sweeper {
     for (const row of result?.unclaimed ?? []) await this.#recover(row);
     await admission.refresh();
     if (result?.unfolded === true) await this.#ask(FOLD_CHILD, FOLD_PERIOD_MS);
-    if (result !== null && this.#options.nowMs() >= this.#collectAtMs) {
-      this.#collectAtMs = this.#options.nowMs() + COLLECT_PERIOD_MS;
+    if (result !== null && this.#options.clock.nowMs() >= this.#collectAtMs) {
+      this.#collectAtMs = this.#options.clock.nowMs() + COLLECT_PERIOD_MS;
       await this.#ask(COLLECT_CHILD, COLLECT_PERIOD_MS);
     }
     return result;
@@ -87,18 +89,19 @@ export class Sweeper {
 
   /** One job a period stands in the queue, whoever asks for it. */
   async #ask(child: string, periodMs: number): Promise<void> {
-    const dispatch = Math.floor(this.#options.nowMs() / periodMs);
+    const dispatch = Math.floor(this.#options.clock.nowMs() / periodMs);
     const ref = { tenant: NOBODY, session: NOBODY, actor: NOBODY, child, dispatch };
     await this.#options.admission.handOver('upkeep', [{ ref, priority: 0 }]);
   }
 
   #schedule(delayMs: number): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#dueAt = performance.now() + delayMs;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
+    const { clock } = this.#options;
+    this.#stopTimer?.();
+    this.#dueAtMs = clock.monotonicMs() + delayMs;
+    this.#stopTimer = clock.after(delayMs, () => {
+      this.#stopTimer = null;
       this.#running = this.#tick();
-    }, delayMs);
+    });
   }
 
   async #tick(): Promise<void> {

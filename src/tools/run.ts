@@ -2,6 +2,7 @@
  * Runs one tool call to one closed outcome. Nothing a tool does escapes: a throw becomes a result the model
  * can read, and a tool that ignores its signal is left behind when its time is up or the call is aborted.
  */
+import type { Clock } from '../ledger/clock.ts';
 import type { Json } from '../ledger/json.ts';
 import type { ParsedArgs, Tool, ToolContext, ToolOutput } from './contract.ts';
 import { MAX_TOOL_TIMEOUT_MS } from './define.ts';
@@ -14,7 +15,12 @@ export type ToolOutcome =
   | { readonly kind: 'aborted' };
 
 /** Never rejects. `aborted` follows `context.signal`; the tool itself sees a signal that also ends at its timeout. */
-export async function runTool(tool: Tool, args: Json, context: ToolContext): Promise<ToolOutcome> {
+export async function runTool(
+  tool: Tool,
+  args: Json,
+  context: ToolContext,
+  clock: Pick<Clock, 'after'>,
+): Promise<ToolOutcome> {
   if (context.signal.aborted) return { kind: 'aborted' };
   const parsed = parse(tool, args, context.root);
   if (!parsed.ok) return { kind: 'invalid_args', output: failure(parsed.message) };
@@ -27,11 +33,11 @@ export async function runTool(tool: Tool, args: Json, context: ToolContext): Pro
   const onAbort = () => stop.abort(context.signal.reason);
   context.signal.addEventListener('abort', onAbort, { once: true });
   const onTimeout = () => stop.abort(new DOMException('The tool took too long.', 'TimeoutError'));
-  const timer = setTimeout(onTimeout, Math.min(tool.timeoutMs, MAX_TOOL_TIMEOUT_MS));
+  const stopTimer = clock.after(Math.min(tool.timeoutMs, MAX_TOOL_TIMEOUT_MS), onTimeout);
   try {
     return await Promise.race([stopped, perform(tool, parsed.args, { ...context, signal: stop.signal })]);
   } finally {
-    clearTimeout(timer);
+    stopTimer();
     context.signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,4 +1,5 @@
 /** Streams a reply to whoever watches: coalesced, and not at all while nobody does. */
+import type { Clock } from '../ledger/clock.ts';
 import { byteLength, type Json } from '../ledger/json.ts';
 import type { Bus, DeltaFrame } from '../queues/bus.ts';
 
@@ -7,6 +8,7 @@ const FLUSH_BYTES = 2_048;
 
 export interface DeltaSource {
   readonly bus: Bus;
+  readonly clock: Clock;
   readonly topic: string;
   /** The last durable record before the call: frames sort after it. */
   readonly seq: number;
@@ -20,7 +22,7 @@ export class DeltaStream {
   readonly #source: DeltaSource;
   #text = '';
   #n: number;
-  #timer: NodeJS.Timeout | null = null;
+  #stopTimer: (() => void) | null = null;
 
   constructor(source: DeltaSource) {
     this.#source = source;
@@ -34,7 +36,7 @@ export class DeltaStream {
   text(text: string): void {
     this.#text += text;
     if (byteLength(this.#text) >= FLUSH_BYTES) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+    else this.#stopTimer ??= this.#source.clock.after(FLUSH_MS, () => this.#flush());
   }
 
   /** The reply will not stand: a client drops what it showed of it. */
@@ -48,8 +50,8 @@ export class DeltaStream {
   }
 
   #flush(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopTimer?.();
+    this.#stopTimer = null;
     if (this.#text === '') return;
     const text = this.#text;
     this.#text = '';

@@ -35,7 +35,7 @@ async function performIntent(
       drafts: [],
     };
   const request: ChatRequest = classifierRequest(visibleText(open.input));
-  const startedMs = performance.now();
+  const startedMs = deps.host.engine.clock.monotonicMs();
   const outcome = await bound.provider.call(request, { signal, timeoutMs: CLASSIFY_TIMEOUT_MS });
   const written = receipt(
     {
@@ -48,7 +48,7 @@ async function performIntent(
       requestDigest: blake3Hex(canonicalJson(request)),
       requestBytes: 0,
       prefixDigest: null,
-      totalMs: Math.round(performance.now() - startedMs),
+      totalMs: Math.round(deps.host.engine.clock.monotonicMs() - startedMs),
     },
     outcome,
   );

@@ -87,10 +87,17 @@ async function send(
   const { session, actor } = claim.loaded;
   const topic = turnTopic(ref, prepared.open.turnId);
   const stream = session.watched
-    ? new DeltaStream({ bus: deps.bus, topic, seq: session.nextSeq - 1, attempt: claim.call.fence, step })
+    ? new DeltaStream({
+        bus: deps.bus,
+        clock: deps.host.engine.clock,
+        topic,
+        seq: session.nextSeq - 1,
+        attempt: claim.call.fence,
+        step,
+      })
     : null;
   stream?.started('step.started', { step, attempt: claim.call.attempt, leg: bound.leg.name });
-  const startedMs = performance.now();
+  const startedMs = deps.host.engine.clock.monotonicMs();
   const outcome = await bound.provider.call(prepared.assembled.request, {
     signal,
     timeoutMs: bound.leg.timeoutMs,
@@ -111,7 +118,7 @@ async function send(
       requestDigest: prepared.assembled.requestDigest,
       requestBytes: prepared.assembled.requestBytes,
       prefixDigest: input.prefix.digest,
-      totalMs: Math.round(performance.now() - startedMs),
+      totalMs: Math.round(deps.host.engine.clock.monotonicMs() - startedMs),
     },
     outcome,
   );

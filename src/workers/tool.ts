@@ -113,12 +113,8 @@ function run(
     },
     list: (limit) => store.evidenceIds(ref, limit),
   };
-  return runTool(tool, call.args, {
-    signal,
-    root: deps.root,
-    idempotencyKey: `${ref.actor}~${ref.child}`,
-    evidence,
-  });
+  const context = { signal, root: deps.root, idempotencyKey: `${ref.actor}~${ref.child}`, evidence };
+  return runTool(tool, call.args, context, deps.host.engine.clock);
 }
 
 function outcomeOf(outcome: ToolOutcome): Result | 'aborted' {
@@ -172,6 +168,7 @@ function announce(
   if (!session.watched || actor.turn === null) return;
   const stream = new DeltaStream({
     bus: deps.bus,
+    clock: deps.host.engine.clock,
     topic: turnTopic(ref, actor.turn),
     seq: session.nextSeq - 1,
     attempt: claim.call.fence,

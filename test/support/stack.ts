@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { systemClock } from '../../src/app/clock.ts';
 import { createLogger } from '../../src/app/logger.ts';
 import { openServices, type Services } from '../../src/app/services.ts';
 import { startWorkers, type WorkerHost } from '../../src/app/worker-host.ts';
@@ -271,7 +272,7 @@ function withRegistry(services: Services, registry: MachineRegistry): Services {
     store,
     registry,
     admission: engine.admission,
-    nowMs: Date.now,
+    clock: systemClock,
     timezone: 'UTC',
   });
   return { ...services, engine: known };

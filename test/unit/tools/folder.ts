@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/app/clock.ts';
 import type { EvidenceReader, Tool, ToolContext } from '../../../src/tools/contract.ts';
 import { runTool } from '../../../src/tools/run.ts';
 
@@ -36,7 +37,7 @@ export async function textOf(
   args: Parameters<Tool['parse']>[0],
   context: ToolContext,
 ): Promise<string> {
-  const outcome = await runTool(tool, args, context);
+  const outcome = await runTool(tool, args, context, systemClock);
   if (outcome.kind === 'aborted') return 'aborted';
   return (outcome.output.isError ? 'error: ' : '') + outcome.output.content;
 }

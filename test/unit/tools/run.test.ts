@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../../src/app/clock.ts';
 import type { Tool, ToolContext, ToolEffect } from '../../../src/tools/contract.ts';
 import { defineTool } from '../../../src/tools/define.ts';
 import { runTool } from '../../../src/tools/run.ts';
@@ -35,14 +36,14 @@ describe('runTool', () => {
       input,
       run: async ({ n }) => `${n * 2}`,
     });
-    const outcome = await runTool(tool, {}, contextIn('/'));
+    const outcome = await runTool(tool, {}, contextIn('/'), systemClock);
     expect(outcome).toEqual({ kind: 'done', output: { content: '8', isError: false } });
   });
 
   it('does not run a tool whose arguments do not fit', async () => {
     let runs = 0;
     const tool = toolThat({ run: async () => `${++runs}` });
-    const outcome = await runTool(tool, { n: 'one' }, contextIn('/'));
+    const outcome = await runTool(tool, { n: 'one' }, contextIn('/'), systemClock);
     expect(outcome).toMatchObject({ kind: 'invalid_args', output: { isError: true } });
     expect(outcome.kind === 'invalid_args' && outcome.output.content).toContain('- n: found "one"');
     expect(runs).toBe(0);
@@ -54,7 +55,7 @@ describe('runTool', () => {
         "ENOENT: no such file, open '/etc/secret/key' and /srv/root/a.txt\n    at x (/app/y.js:1:2)",
       );
     };
-    const outcome = await runTool(toolThat({ run }), {}, contextIn('/srv/root'));
+    const outcome = await runTool(toolThat({ run }), {}, contextIn('/srv/root'), systemClock);
     const content = "work failed: ENOENT: no such file, open '[path]' and a.txt";
     expect(outcome).toEqual({ kind: 'done', output: { content, isError: true } });
   });
@@ -74,17 +75,22 @@ describe('runTool', () => {
       [async () => ({ content: 5 }) as never, 'it returned no text.'],
     ];
     for (const [run, reason] of reasons) {
-      const outcome = await runTool({ ...tool, run }, {}, contextIn('/'));
+      const outcome = await runTool({ ...tool, run }, {}, contextIn('/'), systemClock);
       expect(outcome).toEqual({ kind: 'done', output: { content: `work failed: ${reason}`, isError: true } });
     }
   });
 
   it('ends a tool that ignores its signal when its time is up, and warns of effects it may have had', async () => {
-    const outcome = await runTool(toolThat({ run: never, timeoutMs: 5 }), {}, contextIn('/'));
+    const outcome = await runTool(toolThat({ run: never, timeoutMs: 5 }), {}, contextIn('/'), systemClock);
     const content =
       'work did not finish within 5 ms. It may have taken effect all the same: check before calling it again.';
     expect(outcome).toEqual({ kind: 'timeout', output: { content, isError: true } });
-    const reading = await runTool(toolThat({ run: never, timeoutMs: 5, effect: 'read' }), {}, contextIn('/'));
+    const reading = await runTool(
+      toolThat({ run: never, timeoutMs: 5, effect: 'read' }),
+      {},
+      contextIn('/'),
+      systemClock,
+    );
     expect(reading).toMatchObject({ output: { content: 'work did not finish within 5 ms.' } });
   });
 
@@ -97,7 +103,7 @@ describe('runTool', () => {
           reject(signal.reason);
         });
       });
-    const outcome = await runTool(toolThat({ run, timeoutMs: 5 }), {}, contextIn('/'));
+    const outcome = await runTool(toolThat({ run, timeoutMs: 5 }), {}, contextIn('/'), systemClock);
     expect(outcome.kind).toBe('timeout');
     expect(reason).toMatchObject({ name: 'TimeoutError' });
   });
@@ -115,11 +121,14 @@ describe('runTool', () => {
       }),
       {},
       context,
+      systemClock,
     );
     await started.promise;
     controller.abort();
     expect(await running).toEqual({ kind: 'aborted' });
-    expect(await runTool(toolThat({ run: async () => 'late' }), {}, context)).toEqual({ kind: 'aborted' });
+    expect(await runTool(toolThat({ run: async () => 'late' }), {}, context, systemClock)).toEqual({
+      kind: 'aborted',
+    });
   });
 
   it('leaves neither listener nor timer behind', async () => {
@@ -127,7 +136,7 @@ describe('runTool', () => {
     const context = contextIn('/', { signal: controller.signal });
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    await runTool(toolThat({ run: async () => 'done' }), {}, context);
+    await runTool(toolThat({ run: async () => 'done' }), {}, context, systemClock);
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
     expect(vi.getTimerCount()).toBe(0);
   });
