@@ -1,10 +1,23 @@
 export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+  return quantile(values, 0.5);
 }
 
-export function range(values: readonly number[]): readonly [number, number] {
-  return [Math.min(...values), Math.max(...values)];
+/** `share` from 0 to 1, between the two nearest values where it falls between them. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  const above = sorted[Math.ceil(at)] ?? Number.NaN;
+  return below + (above - below) * (at - Math.floor(at));
+}
+
+/** What several rounds gave: the middle, and how far they lay apart. */
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export function spread(values: readonly number[]): Spread {
+  return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }

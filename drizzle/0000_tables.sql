@@ -1,5 +1,14 @@
 CREATE SCHEMA "turnwright";
 --> statement-breakpoint
+CREATE TABLE "turnwright"."accepted_keys" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"key" text NOT NULL,
+	"turn_id" uuid NOT NULL,
+	"input_digest" "bytea" NOT NULL,
+	CONSTRAINT "accepted_keys_tenant_id_session_id_key_pk" PRIMARY KEY("tenant_id","session_id","key")
+);
+--> statement-breakpoint
 CREATE TABLE "turnwright"."actor_events" (
 	"tenant_id" uuid NOT NULL,
 	"session_id" uuid NOT NULL,
@@ -201,8 +210,6 @@ CREATE TABLE "turnwright"."turns" (
 	"steps" integer DEFAULT 0 NOT NULL,
 	"bytes" integer,
 	"priority" integer DEFAULT 0 NOT NULL,
-	"idempotency_key" text,
-	"input_digest" "bytea" NOT NULL,
 	"accepted_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"started_at" timestamp (3) with time zone,
 	"closed_at" timestamp (3) with time zone,
@@ -225,5 +232,4 @@ CREATE INDEX "outbox_backlog" ON "turnwright"."outbox" USING btree ("pool","prio
 CREATE INDEX "records_turn" ON "turnwright"."records" USING btree ("tenant_id","session_id","turn_id","seq");--> statement-breakpoint
 CREATE INDEX "side_calls_running" ON "turnwright"."side_calls" USING btree ("worker_id") WHERE status = 'running';--> statement-breakpoint
 CREATE INDEX "timers_due" ON "turnwright"."timers" USING btree ("due_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "turns_number" ON "turnwright"."turns" USING btree ("tenant_id","session_id","head_id","number");--> statement-breakpoint
-CREATE UNIQUE INDEX "turns_idempotency" ON "turnwright"."turns" USING btree ("tenant_id","session_id","idempotency_key") WHERE idempotency_key is not null;
+CREATE UNIQUE INDEX "turns_number" ON "turnwright"."turns" USING btree ("tenant_id","session_id","head_id","number");

@@ -114,8 +114,8 @@ BEGIN
       'nextEvidence', s.next_evidence, 'watched', coalesce(s.watched_until > now(), false)),
     'openTurn', (SELECT h.open_turn FROM turnwright.heads h
       WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head),
-    'sameKey', (SELECT json_build_object('turn', t.turn_id, 'inputDigest', encode(t.input_digest, 'hex')) FROM turnwright.turns t
-      WHERE t.tenant_id = s.tenant_id AND t.session_id = s.session_id AND t.idempotency_key = p_key))
+    'sameKey', (SELECT json_build_object('turn', k.turn_id, 'inputDigest', encode(k.input_digest, 'hex')) FROM turnwright.accepted_keys k
+      WHERE k.tenant_id = s.tenant_id AND k.session_id = s.session_id AND k.key = p_key))
     FROM turnwright.sessions s WHERE s.tenant_id = p_tenant AND s.session_id = p_session);
 END $$;
 --> statement-breakpoint
@@ -169,7 +169,7 @@ BEGIN
       (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1);
     INSERT INTO turnwright.heads (tenant_id, session_id, head_id, at_seq) VALUES (v_tenant, v_session, (p -> 'create' ->> 'head')::uuid, 0);
   END IF;
-  UPDATE turnwright.sessions SET next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
+  UPDATE turnwright.sessions SET status = coalesce(p ->> 'status', status), next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
     next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer
   WHERE tenant_id = v_tenant AND session_id = v_session AND next_seq = (p ->> 'baseSeq')::bigint
   RETURNING coalesce(watched_until > now(), false) INTO v_watched;
@@ -193,9 +193,14 @@ BEGIN
     END IF;
   END IF;
   IF p ? 'turns' THEN
-    INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, priority, idempotency_key, input_digest)
-    SELECT v_tenant, v_session, t.turn, t.head, t.number, 'accepted', t.priority, t.key, decode(t."inputDigest", 'hex')
-    FROM jsonb_to_recordset(p -> 'turns') AS t(turn uuid, head uuid, number integer, priority integer, key text, "inputDigest" text);
+    INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, priority)
+    SELECT v_tenant, v_session, t.turn, t.head, t.number, 'accepted', t.priority
+    FROM jsonb_to_recordset(p -> 'turns') AS t(turn uuid, head uuid, number integer, priority integer);
+  END IF;
+  IF p ? 'keys' THEN
+    INSERT INTO turnwright.accepted_keys (tenant_id, session_id, key, turn_id, input_digest)
+    SELECT v_tenant, v_session, k.key, k.turn, decode(k."inputDigest", 'hex')
+    FROM jsonb_to_recordset(p -> 'keys') AS k(key text, turn uuid, "inputDigest" text);
   END IF;
   FOR v_row IN SELECT * FROM jsonb_array_elements(p -> 'actors') LOOP
     IF (v_row ->> 'base')::integer = 0 THEN
@@ -270,8 +275,8 @@ BEGIN
   IF p ? 'turnChanges' THEN
     UPDATE turnwright.turns t SET status = c.status, outcome = coalesce(c.outcome, t.outcome), reason = coalesce(c.reason, t.reason),
       steps = coalesce(c.steps, t.steps), bytes = coalesce(c.bytes, t.bytes),
-      started_at = CASE WHEN c.status = 'running' THEN clock_timestamp() ELSE t.started_at END,
-      closed_at = CASE WHEN c.status = 'closed' THEN clock_timestamp() ELSE t.closed_at END
+      started_at = CASE WHEN c.status = 'running' THEN now() ELSE t.started_at END,
+      closed_at = CASE WHEN c.status = 'closed' THEN now() ELSE t.closed_at END
     FROM jsonb_to_recordset(p -> 'turnChanges') AS c(turn uuid, status text, outcome text, reason text, steps integer, bytes integer)
     WHERE t.tenant_id = v_tenant AND t.session_id = v_session AND t.turn_id = c.turn;
   END IF;

@@ -19,6 +19,8 @@ export interface ActorChange {
 /** Everything one hop changes. It commits whole, or not at all. */
 export interface Commit extends SessionRef {
   readonly create?: { readonly leg: string; readonly config: string; readonly head: string };
+  /** The session takes no new turns from now on. */
+  readonly status?: 'archived';
   readonly baseSeq: number;
   readonly nextSeq: number;
   readonly lastDigest: string;
@@ -62,9 +64,9 @@ export interface Commit extends SessionRef {
     readonly head: string;
     readonly number: number;
     readonly priority: number;
-    readonly key: string | null;
-    readonly inputDigest: string;
   }[];
+  /** Idempotency keys, each with the turn it names from now on. One that was given before is a conflict. */
+  readonly keys: readonly { readonly key: string; readonly turn: string; readonly inputDigest: string }[];
   readonly turnChanges: readonly TurnChange[];
   readonly heads: readonly { readonly head: string; readonly openTurn: string | null }[];
   readonly packets: readonly (StoredPacketRow & { readonly head: string })[];

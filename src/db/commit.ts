@@ -12,6 +12,7 @@ const LISTS = [
   'timers',
   'clearedTimers',
   'turns',
+  'keys',
   'turnChanges',
   'heads',
   'packets',
@@ -30,6 +31,7 @@ export function commitJson(commit: Commit): string {
     actors: commit.actors,
   };
   if (commit.create !== undefined) wire.create = commit.create;
+  if (commit.status !== undefined) wire.status = commit.status;
   if (commit.settle !== undefined) wire.settle = commit.settle;
   if (commit.records.length > 0) wire.records = commit.records.map(recordWire);
   const large = commit.records.filter((record) => record.bytes > INLINE_BODY_BYTES);

@@ -2,8 +2,10 @@
 import type { StoredRecord } from '../ledger/verify.ts';
 import type { RecordView } from '../ledger/view.ts';
 import type { Commit } from './commit-contract.ts';
+import type { SessionState } from './state-contract.ts';
 
 export type * from './commit-contract.ts';
+export type * from './state-contract.ts';
 export type * from './upkeep-contract.ts';
 
 export interface SessionRef {
@@ -159,6 +161,8 @@ export interface Store {
   evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]>;
   /** Turns of a head by number, for a packet: directive, outcome and evidence of each. */
   turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]>;
+  /** All that is stored of a session beside its records, read in one transaction. null where there is no such session. */
+  sessionState(ref: SessionRef): Promise<SessionState | null>;
   /** Every record in order, streamed in pages. */
   records(ref: SessionRef): AsyncIterable<StoredRecord>;
 }

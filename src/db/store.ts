@@ -14,11 +14,13 @@ import type {
   PendingEvent,
   RawRecord,
   SessionRef,
+  SessionState,
   Store,
   StoredPacketRow,
   TurnGist,
 } from './contract.ts';
 import { databaseError, errorCode, run, withTenant } from './pool.ts';
+import { readSessionState } from './queries/read-session-state.ts';
 import { readRecords } from './read-records.ts';
 
 const REFUSALS: Readonly<Record<string, ApplyResult>> = {
@@ -27,7 +29,7 @@ const REFUSALS: Readonly<Record<string, ApplyResult>> = {
   TW003: 'duplicate',
 };
 /** Two acceptances or closes that race for one number: the loser loads again. */
-const RACED_CONSTRAINTS = new Set(['turns_number', 'turns_idempotency']);
+const RACED_CONSTRAINTS = new Set(['turns_number', 'accepted_keys_tenant_id_session_id_key_pk']);
 
 const TURN_GISTS = `
   SELECT t.number, t.outcome, coalesce(r.body, b.body) AS accepted, (
@@ -189,6 +191,10 @@ export class PostgresStore implements Store {
       const result = await client.query<TurnGist>(TURN_GISTS, [ref.tenant, ref.session, head, from, to]);
       return result.rows;
     });
+  }
+
+  sessionState(ref: SessionRef): Promise<SessionState | null> {
+    return readSessionState(this.#pool, ref);
   }
 
   records(ref: SessionRef): AsyncIterable<StoredRecord> {

@@ -15,6 +15,9 @@ export function uuidv7(nowMs: number, random: Uint8Array): string {
 
 export const stepChild = (step: number): string => `step-${step}`;
 export const toolChild = (step: number, index: number): string => `tool-${step}-${index}`;
+/** The call again, after a person decided what to do about its unknown outcome for the `round`th time. */
+export const decidedToolChild = (step: number, index: number, round: number): string =>
+  `tool-${step}-${index}-${round}`;
 export const summaryChild = (ordinal: number): string => `summary-${ordinal}`;
 export const INTENT_CHILD = 'intent-1';
 export const METADATA_CHILD = 'metadata-1';

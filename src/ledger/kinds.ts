@@ -14,6 +14,13 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const TURN_MODES = ['enqueue', 'steer', 'interrupt', 'reject'] as const;
 export type TurnMode = (typeof TURN_MODES)[number];
 
+/** What a waiting turn needs a person for: consent to a call, or what to do about one whose outcome is unknown. */
+export const WAITING_FOR = ['approval', 'outcome'] as const;
+export type WaitingFor = (typeof WAITING_FOR)[number];
+
+export const DECISIONS = ['approve', 'deny', 'rerun', 'report'] as const;
+export type Decision = (typeof DECISIONS)[number];
+
 export const TOOL_STATUSES = [
   'ok',
   'error',
@@ -36,6 +43,9 @@ const usage = z.strictObject({
 const count = z.int().nonnegative();
 const data = z.record(z.string(), json);
 
+/** What a producer sent: its idempotency key, if it gave one, and the digest that tells another body from the same. */
+const asked = z.strictObject({ key: z.string().optional(), digest: z.string() });
+
 /** `runs` are turn numbers, both ends included, oldest first: the history a request carries. */
 const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'packet']) });
 
@@ -52,10 +62,13 @@ const PROTOCOL = {
   }),
   'head-created': z.strictObject({ head: z.uuid(), from: z.uuid().nullable(), atSeq: count }),
   'head-moved': z.strictObject({ head: z.uuid() }),
+  'session-archived': z.strictObject({}),
   'turn-accepted': z.strictObject({
     number: count,
     input: z.array(inputBlock).min(1),
     mode: z.enum(TURN_MODES),
+    priority: count,
+    asked,
     metadata: data.optional(),
     retryOf: z.uuid().optional(),
   }),
@@ -66,6 +79,10 @@ const PROTOCOL = {
     domains: z.array(z.string()),
     confidence: z.number(),
   }),
+  /** A message for the running turn; a model reads it once a `turn-steered` record took it up. */
+  steering: z.strictObject({ input: z.array(inputBlock).min(1), asked }),
+  /** From step `step` on, requests carry the first `upTo` steering messages. */
+  'turn-steered': z.strictObject({ step: count, upTo: count }),
   'context-plan': z.strictObject({
     assembler: count,
     policy: z.string(),
@@ -115,6 +132,8 @@ const PROTOCOL = {
 
 const DISPLAY = {
   'check-fired': z.strictObject({ step: count, check: z.string(), verdict: z.string() }),
+  'turn-waiting': z.strictObject({ for: z.enum(WAITING_FOR), calls: z.array(z.string()) }),
+  'turn-decided': z.strictObject({ for: z.enum(WAITING_FOR), decision: z.enum(DECISIONS) }),
   'call-retrying': z.strictObject({ child: z.string(), attempt: count, code: z.string(), delayMs: count }),
 } as const;
 

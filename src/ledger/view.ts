@@ -36,15 +36,21 @@ export interface TurnView {
   readonly plan: BodyOf<'context-plan'> | null;
   readonly rejections: readonly BodyOf<'capacity-feedback'>[];
   readonly steps: readonly StepView[];
+  /** Messages for the running turn, in the order they came. */
+  readonly steering: readonly (readonly InputBlock[])[];
+  /** Which step took up the messages up to which. */
+  readonly steered: readonly BodyOf<'turn-steered'>[];
   readonly closed: BodyOf<'turn-closed'> | null;
   readonly lastSeq: number;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type StepDraft = Mutable<Omit<StepView, 'results'>> & { results: Map<number, BodyOf<'tool-result'>> };
-type TurnDraft = Mutable<Omit<TurnView, 'steps' | 'rejections'>> & {
+type TurnDraft = Mutable<Omit<TurnView, 'steps' | 'rejections' | 'steering' | 'steered'>> & {
   steps: StepDraft[];
   rejections: BodyOf<'capacity-feedback'>[];
+  steering: (readonly InputBlock[])[];
+  steered: BodyOf<'turn-steered'>[];
 };
 
 /**
@@ -81,6 +87,8 @@ function openTurn(record: RecordView): TurnDraft {
     plan: null,
     rejections: [],
     steps: [],
+    steering: [],
+    steered: [],
     closed: null,
     lastSeq: record.seq,
   };
@@ -115,6 +123,12 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
       stepOf(turn, record, nudge.step).nudge = nudge;
       return;
     }
+    case 'steering':
+      turn.steering.push((record.body as BodyOf<'steering'>).input);
+      return;
+    case 'turn-steered':
+      turn.steered.push(record.body as BodyOf<'turn-steered'>);
+      return;
     case 'turn-closed':
       turn.closed = record.body as BodyOf<'turn-closed'>;
       return;

@@ -1,45 +1,56 @@
-/** Accepts a turn: directive, reading and actor in one commit, and its first step too when the head is free. */
-import type { SessionRef } from '../db/contract.ts';
+/**
+ * Accepts what a producer sends, in one commit. With the head free, or in the mode `enqueue`, it is a turn of its
+ * own; `steer` gives it to the running turn, `interrupt` cancels that turn first, `reject` refuses to wait. Turns of
+ * a head run in the order they were accepted, whatever their mode.
+ */
+import type { AcceptState, NextTurn, SessionRef } from '../db/contract.ts';
 import { readLexically, WEAK_BELOW } from '../intent/reading.ts';
 import type { InputBlock } from '../ledger/blocks.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
-import type { TurnMode } from '../ledger/kinds.ts';
+import type { BodyOf, TurnMode } from '../ledger/kinds.ts';
 import { visibleText } from '../ledger/view.ts';
 import { CURRENT_VERSION } from '../machines/registry.ts';
 import { TURN_MACHINE, type TurnInput } from '../machines/turn.ts';
 import { beginActor } from './actor.ts';
 import { startTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
-import type { Engine } from './engine.ts';
+import type { Delivered, Engine } from './engine.ts';
+import { keepKey, steerOnce } from './steer.ts';
 
 const MAX_RACES = 100;
 
 export interface AcceptRequest {
-  /** The new turn's id, used when no earlier turn answers to the idempotency key. */
+  /** The new turn's id, used when the request becomes a turn of its own. */
   readonly turn: string;
   readonly input: readonly InputBlock[];
-  readonly mode: Extract<TurnMode, 'enqueue' | 'reject'>;
+  readonly mode: TurnMode;
+  /** 0 is the most urgent. */
   readonly priority: number;
   readonly idempotencyKey: string | null;
   readonly metadata?: Readonly<Record<string, Json>>;
+  /** The closed turn that this one tries again. */
+  readonly retryOf?: string;
   readonly limits: Omit<TurnInput, 'weak'>;
 }
 
 export interface Accepted {
+  /** The new turn, or the running one that was steered. */
   readonly turn: string;
-  /** False when the idempotency key named a turn accepted before. */
+  /** False when the idempotency key named a request that was accepted before. */
   readonly created: boolean;
 }
 
+type Asked = BodyOf<'turn-accepted'>['asked'];
+
 /**
- * @throws TurnwrightError `session_not_found`, `session_archived`, `idempotency_conflict`, or `turn_running`
- * when the mode is `reject` and the head is busy. Nothing is written then.
+ * @throws TurnwrightError `session_not_found`, `session_archived`, `idempotency_conflict`, `turn_parked` when the
+ * turn to steer cannot be moved here, or `turn_running` when the mode is `reject` and the head is busy. Nothing is
+ * written then.
  */
 export async function acceptTurn(engine: Engine, ref: SessionRef, request: AcceptRequest): Promise<Accepted> {
-  const { input, metadata, mode, priority, limits } = request;
-  const inputDigest = blake3Hex(canonicalJson({ input, metadata, mode, priority, limits }));
+  const asked = askedBy(request);
   for (let race = 0; race < MAX_RACES; race++) {
     const state = await engine.store.loadSession(ref, request.idempotencyKey);
     if (state === null)
@@ -47,66 +58,127 @@ export async function acceptTurn(engine: Engine, ref: SessionRef, request: Accep
         'session_not_found',
         `There is no session ${ref.session}. Create one with POST /v1/sessions.`,
       );
-    if (state.sameKey !== null) return sameKey(state.sameKey, inputDigest);
-    if (state.session.status !== 'open')
-      throw new TurnwrightError(
-        'session_archived',
-        `Session ${ref.session} is archived and takes no new turns.`,
-      );
-    if (state.openTurn !== null && request.mode === 'reject') {
-      throw new TurnwrightError(
-        'turn_running',
-        `Turn ${state.openTurn} is running. Wait for it, or send mode "enqueue".`,
-      );
-    }
-    const builder = new CommitBuilder(state.session);
-    build(engine, builder, request, state.openTurn === null, inputDigest);
-    const result = await engine.commit(builder.build());
-    if (result === 'applied') return { turn: request.turn, created: true };
+    if (state.sameKey !== null) return sameKey(state.sameKey, asked.digest);
+    refuse(ref, state, request.mode);
+    const accepted = await acceptOnce(engine, ref, state, request, asked);
+    if (accepted !== null) return accepted;
     if (race > 1) await engine.clock.sleep(race);
   }
   throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
 }
 
-function sameKey(
-  known: { readonly turn: string; readonly inputDigest: string },
-  inputDigest: string,
-): Accepted {
-  if (known.inputDigest === inputDigest) return { turn: known.turn, created: false };
+/** The same request sent again has the same digest; another one under its key is told apart by it. */
+export function askedBy(request: Pick<AcceptRequest, 'input'> & Partial<AcceptRequest>): Asked {
+  const { input, metadata, mode, priority, limits, retryOf, idempotencyKey = null } = request;
+  const digest = blake3Hex(canonicalJson({ input, metadata, mode, priority, limits, retryOf }));
+  return idempotencyKey === null ? { digest } : { digest, key: idempotencyKey };
+}
+
+function sameKey(known: { readonly turn: string; readonly inputDigest: string }, digest: string): Accepted {
+  if (known.inputDigest === digest) return { turn: known.turn, created: false };
   throw new TurnwrightError(
     'idempotency_conflict',
     `This Idempotency-Key belongs to turn ${known.turn}, which had another body. Use a new key for a new turn.`,
   );
 }
 
-function build(
+function refuse(ref: SessionRef, { session, openTurn }: AcceptState, mode: TurnMode): void {
+  if (session.status !== 'open')
+    throw new TurnwrightError(
+      'session_archived',
+      `Session ${ref.session} is archived and takes no new turns.`,
+    );
+  if (openTurn !== null && mode === 'reject')
+    throw new TurnwrightError(
+      'turn_running',
+      `Turn ${openTurn} is running. Wait for it, or send mode "enqueue".`,
+    );
+}
+
+/** One try; null when the session moved on meanwhile. */
+async function acceptOnce(
   engine: Engine,
-  builder: CommitBuilder,
+  ref: SessionRef,
+  state: AcceptState,
   request: AcceptRequest,
-  headIsFree: boolean,
-  inputDigest: string,
-): void {
-  const { turn, input, mode, priority, metadata } = request;
+  asked: Asked,
+): Promise<Accepted | null> {
+  const { openTurn } = state;
+  if (openTurn !== null && request.mode === 'steer') return steer(engine, ref, openTurn, request, asked);
+  if (openTurn !== null && request.mode === 'interrupt') {
+    const interrupted = await interrupt(engine, ref, openTurn, request, asked);
+    if (interrupted !== 'duplicate') return interrupted;
+    // Cancelled before, by an event that waits for another version: the new turn waits behind it.
+  }
+  const builder = new CommitBuilder(state.session);
+  const created = build(engine, builder, request, asked);
+  if (openTurn === null) start(engine, builder, created);
+  return (await engine.commit(builder.build())) === 'applied' ? { turn: request.turn, created: true } : null;
+}
+
+async function steer(
+  engine: Engine,
+  ref: SessionRef,
+  openTurn: string,
+  request: AcceptRequest,
+  asked: Asked,
+): Promise<Accepted | null> {
+  const message = { id: request.turn, input: [...request.input], asked };
+  const delivered = await steerOnce(engine, { ...ref, actor: openTurn }, message);
+  if (delivered === 'parked')
+    throw new TurnwrightError(
+      'turn_parked',
+      `Turn ${openTurn} is parked: this version cannot move it. Send mode "interrupt", or retry the turn.`,
+    );
+  return written(delivered) ? { turn: openTurn, created: true } : null;
+}
+
+async function interrupt(
+  engine: Engine,
+  ref: SessionRef,
+  openTurn: string,
+  request: AcceptRequest,
+  asked: Asked,
+): Promise<Accepted | null | 'duplicate'> {
+  const delivered = await engine.attempt(
+    { ...ref, actor: openTurn },
+    {
+      id: 'cancel',
+      event: { type: 'turn.cancel', reason: 'interrupted' },
+      also: (builder) => build(engine, builder, request, asked),
+    },
+  );
+  if (delivered === 'duplicate') return 'duplicate';
+  return written(delivered) ? { turn: request.turn, created: true } : null;
+}
+
+function written(delivered: Delivered | 'conflict'): boolean {
+  return delivered === 'applied' || delivered === 'left-for-other-version';
+}
+
+/** Writes the turn and its actor, not yet started. */
+function build(engine: Engine, builder: CommitBuilder, request: AcceptRequest, asked: Asked): NextTurn {
+  const { turn, input, mode, priority, metadata, retryOf } = request;
   const head = builder.session.liveHead;
   const number = builder.takeTurnNumber();
   const reading = readLexically(visibleText(input));
-  builder.append(head, {
-    kind: 'turn-accepted',
-    turnId: turn,
-    body: {
-      number,
-      input: [...input],
-      mode,
-      ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
-    },
-  });
+  const body = {
+    number,
+    input: [...input],
+    mode,
+    priority,
+    asked,
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+    ...(retryOf === undefined ? {} : { retryOf }),
+  };
+  builder.append(head, { kind: 'turn-accepted', turnId: turn, body });
   builder.append(head, {
     kind: 'reading',
     turnId: turn,
     body: { source: 'lexical', ...reading, domains: [...reading.domains] },
   });
-  builder.lists.turns.push({ turn, head, number, priority, key: request.idempotencyKey, inputDigest });
-
+  builder.lists.turns.push({ turn, head, number, priority });
+  keepKey(builder, turn, asked);
   const machineInput: TurnInput = { ...request.limits, weak: reading.confidence < WEAK_BELOW };
   const created = {
     actor: turn,
@@ -116,9 +188,12 @@ function build(
     input: { ...machineInput },
   };
   const place = { actor: turn, turn, head, priority };
-  const context = engine.hopContext();
-  const begun = beginActor(builder, context, created, place);
-  if (!headIsFree) return;
+  const { actor } = beginActor(builder, engine.hopContext(), created, place);
+  return { ...actor, turn, priority, number };
+}
+
+function start(engine: Engine, builder: CommitBuilder, { turn, actor, priority, ...state }: NextTurn): void {
+  const head = builder.session.liveHead;
   builder.lists.heads.push({ head, openTurn: turn });
-  startTurn(builder, context, begun.actor, place);
+  startTurn(builder, engine.hopContext(), { ...state, actor, turn }, { actor, turn, head, priority });
 }

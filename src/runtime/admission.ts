@@ -1,9 +1,10 @@
 /**
- * Admission: at most twice a pool's live concurrency stands in the queue, Postgres holds the rest. Each process
- * keeps an estimate of the room, corrected from the database on every refresh; with room, the committing process
- * hands over at once, without asking.
+ * Admission: at most twice a pool's live concurrency stands in the queue, Postgres holds the rest and hands it out
+ * to the tenants in turn. Each process keeps an estimate of the room, corrected on every refresh. With room and no
+ * backlog the committing process hands over at once, without asking; by that way, and by no other, each process may
+ * exceed the bound by the room it last read, and by the claims it had not heard of then.
  */
-import type { Commit, HandOver, SessionRef, UpkeepStore } from '../db/contract.ts';
+import type { AdmitRules, Commit, HandOver, SessionRef, UpkeepStore } from '../db/contract.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { type Admission as Admitted, POOLS, type Pool, type QueueBackend } from '../queues/contract.ts';
 
@@ -11,22 +12,40 @@ import { type Admission as Admitted, POOLS, type Pool, type QueueBackend } from 
 const DEPTH_PER_SLOT = 2;
 /** Room a process assumes for a pool nobody reported yet: a first turn need not wait for the first refresh. */
 const UNKNOWN_ROOM = 8;
-const LARGEST_PULL = 256;
-/** Between asking the database for the room and asking again. */
-const REFRESH_PAUSE_MS = 25;
+const LARGEST_PULL = 64;
 /** A process that claims nothing itself learns of room by asking, so often at most. */
+const REFRESH_PAUSE_MS = 25;
+/** Pools whose jobs are short and bring what a person decided: no tenant is kept from its cancellations. */
+const UNCAPPED: readonly Pool[] = ['turn', 'upkeep'];
+/** The queue takes jobs as they come: sorted by priority, one tenant's urgent turns would pass everybody else's. */
+const QUEUE_PRIORITY = 0;
 
 interface Gauge {
   room: number;
+  /** Reserved for commits whose end is not known. */
+  reserved: number;
   backlog: boolean;
+  /** The last pull came short, which the limit of a tenant may be the reason of. */
+  short: boolean;
   pulling: boolean;
 }
+
+export interface TenantLimits {
+  /** Of a pool's live slots, what one tenant gets while others wait: more than 0, at most 1. */
+  readonly tenantShare: number;
+  /** Calls of a pool that one tenant has in the queue and running; null for no such limit. */
+  readonly tenantRunning: number | null;
+}
+
+export const DEFAULT_TENANT_LIMITS: TenantLimits = { tenantShare: 0.5, tenantRunning: null };
 
 export interface AdmissionOptions {
   readonly queue: QueueBackend;
   readonly upkeep: UpkeepStore;
   readonly leaseMs: number;
   readonly clock: Clock;
+  /** Left out: `DEFAULT_TENANT_LIMITS`. */
+  readonly tenants?: TenantLimits;
   readonly onError: (error: unknown) => void;
   /** Something falls due in so many milliseconds: the sweeper should look then. */
   readonly wakeIn: (delayMs: number) => void;
@@ -34,8 +53,12 @@ export interface AdmissionOptions {
 
 export class Admission {
   readonly #options: AdmissionOptions;
+  readonly #tenants: TenantLimits;
   readonly #gauges = new Map<Pool, Gauge>(
-    POOLS.map((pool) => [pool, { room: UNKNOWN_ROOM, backlog: false, pulling: false }]),
+    POOLS.map((pool) => [
+      pool,
+      { room: UNKNOWN_ROOM, reserved: 0, backlog: false, short: false, pulling: false },
+    ]),
   );
 
   #stopRefresh: (() => void) | null = null;
@@ -43,6 +66,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.#tenants = options.tenants ?? DEFAULT_TENANT_LIMITS;
   }
 
   /** Marks the rows of a commit that this process will hand over itself. */
@@ -50,25 +74,33 @@ export class Admission {
     if (commit.outbox.length === 0) return commit;
     const outbox = commit.outbox.map((row) => {
       const gauge = this.#gauge(row.pool);
-      if (row.delayMs > 0 || gauge.room <= 0 || gauge.backlog) return row;
+      if (row.delayMs > 0 || gauge.room <= 0 || gauge.backlog || this.#capped(row.pool)) return row;
       gauge.room -= 1;
+      gauge.reserved += 1;
       return { ...row, admitted: true };
     });
     return { ...commit, outbox };
   }
 
+  /** The commit did not happen. */
   release(commit: Commit): void {
-    for (const row of commit.outbox) if (row.admitted) this.#gauge(row.pool).room += 1;
+    for (const row of commit.outbox) {
+      if (!row.admitted) continue;
+      this.#gauge(row.pool).room += 1;
+      this.#gauge(row.pool).reserved -= 1;
+    }
   }
 
   /** After the commit. A queue that is away is no failure: the sweep hands over what was not. */
   async committed(commit: Commit): Promise<void> {
     const ready = new Map<Pool, Admitted[]>();
     for (const row of commit.outbox) {
+      if (row.admitted) this.#gauge(row.pool).reserved -= 1;
       if (row.delayMs > 0) this.#options.wakeIn(row.delayMs);
       else if (row.admitted) push(ready, row.pool as Pool, admitted(commit, row));
       else this.#heldBack(row.pool as Pool);
     }
+    if (commit.settle !== undefined) this.#callEnded();
     for (const timer of commit.timers) this.#options.wakeIn(timer.delayMs);
     await Promise.all([...ready].map(([pool, rows]) => this.handOver(pool, rows)));
   }
@@ -78,6 +110,15 @@ export class Admission {
     gauge.backlog = true;
     if (gauge.room > 0) void this.pull(pool);
     else this.#refreshSoon();
+  }
+
+  /** What the limit of a tenant held back may go now. */
+  #callEnded(): void {
+    for (const [pool, gauge] of this.#gauges) {
+      if (!gauge.short) continue;
+      gauge.backlog = true;
+      void this.pull(pool);
+    }
   }
 
   /** An estimate that ran out may be old: a process that only accepts never sees a claim. */
@@ -97,7 +138,10 @@ export class Admission {
 
   async handOver(pool: Pool, rows: readonly Admitted[]): Promise<void> {
     try {
-      await this.#options.queue.admit(pool, rows);
+      await this.#options.queue.admit(
+        pool,
+        rows.map(({ ref }) => ({ ref, priority: QUEUE_PRIORITY })),
+      );
     } catch (error) {
       this.#options.onError(error);
     }
@@ -112,11 +156,12 @@ export class Admission {
 
   /** Corrects every estimate, and takes from the backlog what there is room for. */
   async refresh(): Promise<void> {
-    const states = await this.#options.upkeep.poolState(this.#options.leaseMs);
+    const states = await this.#options.upkeep.poolState(this.#options.leaseMs, false);
     for (const state of states) {
       const gauge = this.#gauge(state.pool);
-      gauge.room = DEPTH_PER_SLOT * state.concurrency - state.admitted;
+      gauge.room = DEPTH_PER_SLOT * state.concurrency - state.admitted - gauge.reserved;
       gauge.backlog = state.backlog > 0;
+      gauge.short &&= gauge.backlog;
     }
     await Promise.all(POOLS.filter((pool) => this.#gauge(pool).backlog).map((pool) => this.pull(pool)));
   }
@@ -139,12 +184,34 @@ export class Admission {
     const limit = Math.min(gauge.room, LARGEST_PULL);
     // Cleared first: a row held back while the answer is under way sets it again.
     gauge.backlog = false;
-    const rows = await this.#options.upkeep.admit(pool, limit);
-    if (rows === null) return this.#refreshSoon();
+    const rows = await this.#options.upkeep.admit(pool, limit, this.#rules(pool));
+    if (rows === null) {
+      // Whoever has the room, there may be a backlog: until it is looked for, nobody passes it.
+      gauge.backlog = true;
+      gauge.room = 0;
+      this.#refreshSoon();
+      return;
+    }
     gauge.room -= rows.length;
-    gauge.backlog ||= rows.length === limit;
+    gauge.backlog ||= rows.length > 0;
+    gauge.short = rows.length < limit && this.#capped(pool);
     const jobs = rows.map((row) => admitted(row, row));
     if (jobs.length > 0) await this.handOver(pool, jobs);
+  }
+
+  #rules(pool: Pool): AdmitRules {
+    const { tenantShare, tenantRunning } = this.#tenants;
+    return {
+      leaseMs: this.#options.leaseMs,
+      perSlot: DEPTH_PER_SLOT,
+      tenantShare,
+      tenantRunning: this.#capped(pool) ? tenantRunning : null,
+    };
+  }
+
+  /** Only the database knows what a tenant has in flight, so with a limit nothing is handed over unasked. */
+  #capped(pool: string): boolean {
+    return this.#tenants.tenantRunning !== null && !(UNCAPPED as readonly string[]).includes(pool);
   }
 
   #gauge(pool: string): Gauge {

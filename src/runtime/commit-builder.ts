@@ -20,6 +20,7 @@ export class CommitBuilder {
     timers: [],
     clearedTimers: [],
     turns: [],
+    keys: [],
     turnChanges: [],
     heads: [],
     packets: [],
@@ -27,6 +28,7 @@ export class CommitBuilder {
   };
   settle: Commit['settle'];
   create: Commit['create'];
+  status: Commit['status'];
   readonly #drafts: PlacedDraft[] = [];
   #nextTurn: number;
   #nextEvidence: number;
@@ -65,6 +67,7 @@ export class CommitBuilder {
       tenant,
       session,
       ...(this.create === undefined ? {} : { create: this.create }),
+      ...(this.status === undefined ? {} : { status: this.status }),
       ...(this.settle === undefined ? {} : { settle: this.settle }),
       baseSeq: nextSeq,
       nextSeq: nextSeq + records.length,

@@ -2,7 +2,16 @@
  * Applies events to actors. The loop is: load, build the hop purely, commit with compare-and-set, tell the
  * queue. A lost race loads again; nothing is locked while a transition runs.
  */
-import type { ActorRef, Commit, EventRow, EvidenceRow, Loaded, RawRecord, Store } from '../db/contract.ts';
+import type {
+  ActorRef,
+  Commit,
+  EventRow,
+  EvidenceRow,
+  Loaded,
+  NextTurn,
+  RawRecord,
+  Store,
+} from '../db/contract.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { DRAIN_CHILD } from '../ledger/ids.ts';
@@ -40,6 +49,8 @@ export interface Delivery {
   readonly records?: readonly RawRecord[] | undefined;
   readonly settle?: Commit['settle'];
   readonly additions?: (takeEvidence: () => number) => Additions;
+  /** What else the commit writes; a turn that it accepts runs next if none waits before it. */
+  readonly also?: (builder: CommitBuilder, head: string) => NextTurn | null;
   /** Actors that begin when the event closes the turn. */
   readonly onClose?: readonly NewActor[] | undefined;
 }
@@ -90,29 +101,32 @@ export class Engine {
 
   /** Applies one event, once. */
   async deliver(ref: ActorRef, delivery: Delivery): Promise<Delivered> {
-    let loaded: Loaded | null = delivery.loaded ?? null;
-    let records = delivery.records ?? null;
+    let brought = delivery;
     for (let race = 0; race < MAX_RACES; race++) {
-      loaded ??= await this.store.load(ref);
-      if (loaded === null) return 'missing';
-      const ended = loaded.actor.status !== 'active' && !endsParked(loaded, delivery);
-      if (ended) return this.#afterEnd(ref, loaded, delivery);
-      const built = this.#build(loaded, delivery, records);
-      if (built === 'needs-records') {
-        records = await this.store.turnRecords(ref, loaded.actor.turn ?? '');
-        continue;
-      }
-      const result = await this.commit(built.commit);
-      if (result === 'applied') {
-        if (built.closed !== null) this.#options.onClosed?.(ref.session, built.closed);
-        return built.outcome;
-      }
+      const result = await this.attempt(ref, brought);
       if (result !== 'conflict') return result;
-      loaded = null;
-      records = null;
+      const { loaded: _, records: __, ...fresh } = delivery;
+      brought = fresh;
       if (race > 1) await this.clock.sleep(RACE_PAUSE_MS * race);
     }
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
+  }
+
+  /** One try. `conflict`: somebody else wrote to the session meanwhile, and nothing was written here. */
+  async attempt(ref: ActorRef, delivery: Delivery): Promise<Delivered | 'conflict'> {
+    const loaded = delivery.loaded ?? (await this.store.load(ref));
+    if (loaded === null) return 'missing';
+    const ended = loaded.actor.status !== 'active' && !endsParked(loaded, delivery);
+    if (ended) return this.#afterEnd(ref, loaded, delivery);
+    const records = delivery.records ?? null;
+    const built =
+      this.#build(loaded, delivery, records) ??
+      this.#build(loaded, delivery, await this.store.turnRecords(ref, loaded.actor.turn ?? ''));
+    if (built === null) throw new Error(`the hop of ${ref.actor} asked for records it was given`);
+    const result = await this.commit(built.commit);
+    if (result !== 'applied') return result;
+    if (built.closed !== null) this.#options.onClosed?.(ref.session, built.closed);
+    return built.outcome;
   }
 
   /** Leaves an event from outside to the `turn` pool. False when it was known, or its actor has ended. */
@@ -155,16 +169,16 @@ export class Engine {
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
   }
 
-  #build(loaded: Loaded, delivery: Delivery, records: readonly RawRecord[] | null): 'needs-records' | Built {
-    const head = loaded.turn?.head ?? loaded.session.liveHead;
-    const builder = this.#begin(loaded, head, delivery);
+  /** null when the event closes the turn and its records were not brought. */
+  #build(found: Loaded, delivery: Delivery, records: readonly RawRecord[] | null): Built | null {
+    const head = found.turn?.head ?? found.session.liveHead;
+    const { builder, accepted } = this.#begin(found, head, delivery);
+    const loaded = found.next === null ? { ...found, next: accepted } : found;
     const { actor } = loaded;
     if (actor.status === 'parked') {
-      if (records === null) return 'needs-records';
-      return {
-        ...endParked(builder, this.hopContext(), { loaded, event: delivery, records }),
-        outcome: 'applied',
-      };
+      if (records === null) return null;
+      const hop = { loaded, event: delivery, records };
+      return { ...endParked(builder, this.hopContext(), hop), outcome: 'applied' };
     }
     if (findMachine(this.#options.registry, actor.machine, actor.version) === null) {
       builder.lists.events.push(waiting(actor.actor, delivery));
@@ -177,11 +191,15 @@ export class Engine {
         { loaded, event: delivery, records },
         delivery.onClose,
       );
-      return built.kind === 'needs-records' ? 'needs-records' : { ...built, outcome: 'applied' };
+      return built.kind === 'needs-records' ? null : { ...built, outcome: 'applied' };
     } catch (error) {
       if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;
       const kept = this.#begin(loaded, head, delivery);
-      return { commit: park(kept, loaded, head, delivery, error.message), closed: null, outcome: 'parked' };
+      return {
+        commit: park(kept.builder, loaded, head, delivery, error.message),
+        closed: null,
+        outcome: 'parked',
+      };
     }
   }
 
@@ -194,8 +212,9 @@ export class Engine {
   }
 
   /** What the delivery brings whatever the machine makes of it. */
-  #begin(loaded: Loaded, head: string, delivery: Delivery): CommitBuilder {
+  #begin(loaded: Loaded, head: string, delivery: Delivery) {
     const builder = new CommitBuilder(loaded.session);
+    const accepted = delivery.also?.(builder, head) ?? null;
     if (delivery.settle !== undefined) builder.settle = delivery.settle;
     if (delivery.additions !== undefined)
       addTo(
@@ -204,7 +223,7 @@ export class Engine {
         loaded.actor.turn,
         delivery.additions(() => builder.takeEvidence()),
       );
-    return builder;
+    return { builder, accepted };
   }
 
   /** A finished actor changes no more: a late result is kept as forensic, a late event is marked as taken. */

@@ -1,10 +1,13 @@
 /** Opens a session: its first two records, its head, in one commit. */
 import type { SessionRef } from '../db/contract.ts';
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
+import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import type { Engine } from './engine.ts';
+
+const MAX_RACES = 100;
 
 export type SessionConfig = BodyOf<'session-created'>;
 
@@ -30,6 +33,21 @@ export async function createSession(
   builder.append(head, { kind: 'head-created', turnId: null, body: { head, from: null, atSeq: 0 } });
   const result = await engine.commit(builder.build());
   if (result !== 'applied') throw new Error(`session ${ref.session} could not be opened: ${result}`);
+}
+
+/** The session takes no new turns from then on; what was accepted before still runs. False when there is no such session. */
+export async function archiveSession(engine: Engine, ref: SessionRef): Promise<boolean> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const state = await engine.store.loadSession(ref, null);
+    if (state === null) return false;
+    if (state.session.status === 'archived') return true;
+    const builder = new CommitBuilder(state.session);
+    builder.status = 'archived';
+    builder.append(state.session.liveHead, { kind: 'session-archived', turnId: null, body: {} });
+    if ((await engine.commit(builder.build())) === 'applied') return true;
+    await engine.clock.sleep(race);
+  }
+  throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
 }
 
 /** A session's settings never change, so each process reads them once. Bounded; the oldest goes first. */

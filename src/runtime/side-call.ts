@@ -33,6 +33,8 @@ export type CallResult =
       readonly retryAfterMs?: number;
       readonly drafts: readonly RecordDraft[];
     }
+  /** Not begun: what it needs is held back for so long. No attempt is counted, and no worker waits. */
+  | { readonly kind: 'delayed'; readonly delayMs: number; readonly reason: string }
   /** The signal fired: the call was cancelled, or the worker stops. */
   | { readonly kind: 'aborted'; readonly drafts: readonly RecordDraft[] };
 
@@ -40,7 +42,7 @@ export type CallResult =
 type Ended = CallResult | { readonly kind: 'interrupted'; readonly message: string };
 
 /** `stale`: the row had moved on, there was nothing to do. `handed-back`: another worker takes it. */
-export type Settled = Delivered | 'stale' | 'retrying' | 'handed-back';
+export type Settled = Delivered | 'stale' | 'retrying' | 'delayed' | 'handed-back';
 
 export interface SideCallHost {
   readonly engine: Engine;
@@ -125,6 +127,15 @@ async function settle(host: SideCallHost, ref: JobRef, claim: Claim, ended: Ende
       });
     case 'retry':
       return retry(host, ref, claim, ended);
+    case 'delayed':
+      return again(
+        host,
+        ref,
+        claim,
+        [],
+        { delayMs: ended.delayMs, attemptBy: 0, error: ended.reason },
+        'delayed',
+      );
     // A cancelled call is cancelled in its row too, so the fence refuses to hand it back.
     case 'aborted':
       return handBack(host, ref, claim, ended.drafts, { delayMs: 0, error: 'its worker stopped' });

@@ -10,6 +10,10 @@ import type { Json } from '../ledger/json.ts';
 export const TOOL_EFFECTS = ['once', 'idempotent', 'read'] as const;
 export type ToolEffect = (typeof TOOL_EFFECTS)[number];
 
+/** Of a `once` tool that was started and whose worker died: tell the model, or ask a person to decide. */
+export const UNKNOWN_OUTCOMES = ['report', 'ask'] as const;
+export type UnknownOutcome = (typeof UNKNOWN_OUTCOMES)[number];
+
 /** Reads stored evidence of the calling session; null when no such id exists there. */
 export interface EvidenceReader {
   read(evidenceId: string): Promise<string | null>;
@@ -40,6 +44,7 @@ export interface Tool extends ToolDefinition {
   readonly serves: readonly Domain[];
   readonly alwaysLoaded: boolean;
   readonly effect: ToolEffect;
+  readonly onUnknown: UnknownOutcome;
   readonly approval: boolean;
   readonly timeoutMs: number;
   /** Checks arguments; the message tells the model what was wrong, what was found and what is allowed. */

@@ -5,7 +5,15 @@ import { DOMAINS, type Domain } from '../ledger/domains.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { Json, JsonObject } from '../ledger/json.ts';
 import { explainArguments } from './arguments.ts';
-import { TOOL_EFFECTS, type Tool, type ToolContext, type ToolEffect, type ToolOutput } from './contract.ts';
+import {
+  TOOL_EFFECTS,
+  type Tool,
+  type ToolContext,
+  type ToolEffect,
+  type ToolOutput,
+  UNKNOWN_OUTCOMES,
+  type UnknownOutcome,
+} from './contract.ts';
 
 const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 /** The largest delay a Node timer takes; a larger one would fire at once. */
@@ -23,6 +31,11 @@ export interface ToolSpec<Input extends z.ZodObject> {
   readonly alwaysLoaded?: boolean;
   /** `once` unless declared. */
   readonly effect?: ToolEffect;
+  /**
+   * What follows when a `once` tool was started and its worker died: `report` tells the model (unless declared),
+   * `ask` lets the turn wait for a person, who has it run again or not.
+   */
+  readonly onUnknown?: UnknownOutcome;
   /** Whether a person must allow each call. */
   readonly approval?: boolean;
   /** 60,000 unless declared. */
@@ -42,6 +55,7 @@ export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): To
     serves: spec.serves ?? [],
     alwaysLoaded: spec.alwaysLoaded ?? false,
     effect: spec.effect ?? 'once',
+    onUnknown: spec.onUnknown ?? 'report',
     approval: spec.approval ?? false,
     timeoutMs: spec.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     parse: (args) => {
@@ -72,6 +86,9 @@ function checkSpec(spec: ToolSpec<z.ZodObject>): void {
   }
   if (spec.effect !== undefined && !TOOL_EFFECTS.includes(spec.effect)) {
     refuse(spec.name, `effect is "${spec.effect}"; it may be ${TOOL_EFFECTS.join(', ')}`);
+  }
+  if (spec.onUnknown !== undefined && !UNKNOWN_OUTCOMES.includes(spec.onUnknown)) {
+    refuse(spec.name, `onUnknown is "${spec.onUnknown}"; it may be ${UNKNOWN_OUTCOMES.join(', ')}`);
   }
   const timeoutMs = spec.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS;
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TOOL_TIMEOUT_MS) {

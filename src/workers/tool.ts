@@ -3,9 +3,11 @@ import { escapeMarkers } from '../context/assemble/markers.ts';
 import { windowResult } from '../context/evidence/window.ts';
 import type { Claim } from '../db/contract.ts';
 import type { ToolCallBlock } from '../ledger/blocks.ts';
-import { evidenceId } from '../ledger/ids.ts';
+import { evidenceId, toolChild } from '../ledger/ids.ts';
+import type { Json } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft, ToolStatus } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
+import type { ToolInput, ToolOutput } from '../machines/turn.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/engine.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
@@ -14,13 +16,6 @@ import { runTool, type ToolOutcome } from '../tools/run.ts';
 import { unknownTool } from '../tools/surface.ts';
 import { DeltaStream, turnTopic } from './deltas.ts';
 import type { WorkerDeps } from './deps.ts';
-
-interface ToolInput {
-  readonly step: number;
-  readonly index: number;
-  /** A person refused the calls of this batch that need consent; the others run. */
-  readonly denied: boolean;
-}
 
 interface Result {
   readonly status: ToolStatus;
@@ -40,14 +35,20 @@ async function performTool(
   const input = JSON.parse(claim.call.input) as ToolInput;
   const call = callOf(claim, input);
   announce(deps, ref, claim, input, call);
-  const result = await resultOf(deps, ref, claim, call, input.denied, signal);
+  const result = await resultOf(deps, ref, { claim, input, call }, signal);
   if (result === 'aborted') return { kind: 'aborted', drafts: [] };
+  if (result === 'undecided')
+    return { kind: 'done', output: output(input, 'undecided'), additions: () => ({ drafts: [] }) };
   const turnId = claim.loaded.actor.turn;
   return {
     kind: 'done',
-    output: { status: result.status },
+    output: output(input, result.status),
     additions: (takeEvidence) => record(turnId, input, call, result, takeEvidence()),
   };
+}
+
+function output({ index }: ToolInput, status: ToolOutput['status']): Json {
+  return { index, status };
 }
 
 function callOf(claim: Claim, { step, index }: ToolInput): ToolCallBlock {
@@ -58,14 +59,18 @@ function callOf(claim: Claim, { step, index }: ToolInput): ToolCallBlock {
   return call;
 }
 
+interface Asked {
+  readonly claim: Claim;
+  readonly input: ToolInput;
+  readonly call: ToolCallBlock;
+}
+
 async function resultOf(
   deps: WorkerDeps,
   ref: JobRef,
-  claim: Claim,
-  call: ToolCallBlock,
-  denied: boolean,
+  { claim, input, call }: Asked,
   signal: AbortSignal,
-): Promise<Result | 'aborted'> {
+): Promise<Result | 'aborted' | 'undecided'> {
   const config = await deps.configs.get(ref);
   const allowed = config.tools === null || config.tools.includes(call.name);
   const tool = allowed ? deps.surface.get(call.name) : undefined;
@@ -73,7 +78,8 @@ async function resultOf(
     const names = deps.surface.names().filter((name) => config.tools === null || config.tools.includes(name));
     return { status: 'unknown_tool', content: unknownTool(call.name, names).content };
   }
-  if (denied && tool.approval)
+  if (input.decided === 'report') return unknownOutcome(tool);
+  if (input.denied && tool.approval)
     return {
       status: 'denied',
       content: 'Not run: the call was denied. Do not repeat it; go on without it or ask.',
@@ -83,13 +89,16 @@ async function resultOf(
       status: 'invalid_args',
       content: `The arguments of ${tool.name} were no JSON object. Send one that fits its schema.`,
     };
-  if (tool.effect === 'once' && !(await letLoose(deps, ref, claim))) {
-    return {
-      status: 'outcome_unknown',
-      content: `The outcome of ${tool.name} is unknown: it was started and its worker died. It is not run again. Check what it did before calling it anew.`,
-    };
-  }
-  return outcomeOf(await run(deps, ref, tool, call, signal));
+  if (tool.effect === 'once' && !(await letLoose(deps, ref, claim)))
+    return tool.onUnknown === 'ask' ? 'undecided' : unknownOutcome(tool);
+  return outcomeOf(await run(deps, ref, tool, { claim, input, call }, signal));
+}
+
+function unknownOutcome(tool: Tool): Result {
+  return {
+    status: 'outcome_unknown',
+    content: `The outcome of ${tool.name} is unknown: it was started and its worker died. It is not run again. Check what it did before calling it anew.`,
+  };
 }
 
 /** A `once` tool is let loose at most once: the mark is durable before it runs. */
@@ -102,7 +111,7 @@ function run(
   deps: WorkerDeps,
   ref: JobRef,
   tool: Tool,
-  call: ToolCallBlock,
+  { input, call }: Asked,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
   const { store } = deps.host.engine;
@@ -113,7 +122,9 @@ function run(
     },
     list: (limit) => store.evidenceIds(ref, limit),
   };
-  const context = { signal, root: deps.root, idempotencyKey: `${ref.actor}~${ref.child}`, evidence };
+  // The call, not the job: what a person has run again, the tool can tell from what it did before.
+  const idempotencyKey = `${ref.actor}~${toolChild(input.step, input.index)}`;
+  const context = { signal, root: deps.root, idempotencyKey, evidence };
   return runTool(tool, call.args, context, deps.host.engine.clock);
 }
 

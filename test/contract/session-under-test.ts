@@ -92,21 +92,27 @@ export class SessionUnderTest {
     options: { key?: string; text?: string; priority?: number; child?: string } = {},
   ): Promise<Turn> {
     const turn = randomUUID();
+    const inputDigest = blake3Hex(options.text ?? 'hello');
     let number = 0;
     await this.commit((builder) => {
       number = builder.takeTurnNumber();
       builder.append(this.head, {
         kind: 'turn-accepted',
         turnId: turn,
-        body: { number, input: [{ type: 'text', text: options.text ?? 'hello' }], mode: 'enqueue' },
+        body: {
+          number,
+          input: [{ type: 'text', text: options.text ?? 'hello' }],
+          mode: 'enqueue',
+          priority: options.priority ?? 0,
+          asked: { digest: inputDigest, ...(options.key === undefined ? {} : { key: options.key }) },
+        },
       });
+      if (options.key !== undefined) builder.lists.keys.push({ key: options.key, turn, inputDigest });
       builder.lists.turns.push({
         turn,
         head: this.head,
         number,
         priority: options.priority ?? 0,
-        key: options.key ?? null,
-        inputDigest: blake3Hex(options.text ?? 'hello'),
       });
       builder.lists.actors.push(actorRow(turn, 0, 1));
       builder.lists.events.push(eventRow(turn, 'init', 1));

@@ -124,7 +124,7 @@ async function show(
       return;
     case 'turn.waiting':
       progress.pool('turn', 'waits for consent to the call, holding no worker; the demo consents');
-      await consent(conversation, handle.id);
+      await handle.signal({ type: 'approve' });
       return;
     case 'turn.recovering':
       progress.pool('step', 'the provider refused it as too long: planned again, smaller');
@@ -135,13 +135,6 @@ async function show(
     default:
       return;
   }
-}
-
-/** Stored as an event from outside; a job of the `turn` pool applies it. */
-async function consent({ services: { engine }, ref }: Conversation, turn: string): Promise<void> {
-  const actor = { ...ref, actor: turn };
-  const revision = (await engine.store.load(actor))?.actor.revision ?? 0;
-  await engine.submit(actor, `decide.${revision}`, { type: 'turn.decide', approve: true });
 }
 
 function calledTools(calls: Json | undefined): readonly string[] {

@@ -21,8 +21,24 @@ const NO_RESULT = 'No result: the turn ended before this call finished. It may o
  */
 export function renderTurn(turn: TurnView, tail: string | null): readonly ChatMessage[] {
   const messages: ChatMessage[] = [{ role: 'user', content: directive(turn.input, tail) }];
-  for (const step of turn.steps) messages.push(...renderStep(step, turn.closed === null));
+  let shown = 0;
+  const takeUp = (upTo: number): void => {
+    for (const input of turn.steering.slice(shown, upTo))
+      messages.push({ role: 'user', content: directive(input, null) });
+    shown = Math.max(shown, upTo);
+  };
+  for (const step of turn.steps) {
+    takeUp(steeredBy(turn, step.step));
+    messages.push(...renderStep(step, turn.closed === null));
+  }
+  // What no step took up before the turn ended is still something the user said.
+  takeUp(turn.closed === null ? steeredBy(turn, Number.POSITIVE_INFINITY) : turn.steering.length);
   return messages;
+}
+
+/** How many steering messages the request of a step carried. */
+function steeredBy(turn: TurnView, step: number): number {
+  return Math.max(0, ...turn.steered.filter((taken) => taken.step <= step).map((taken) => taken.upTo));
 }
 
 /** Messages with what they weigh and what names their bytes: made once for a turn that will not change. */

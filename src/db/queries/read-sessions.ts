@@ -49,14 +49,3 @@ export async function listSessions(
     return read.rows;
   });
 }
-
-/** False when there is no such session. */
-export async function archiveSession(pool: pg.Pool, tenant: string, session: string): Promise<boolean> {
-  return withTenant(pool, tenant, async (client) => {
-    const changed = await client.query(
-      `UPDATE turnwright.sessions SET status = 'archived' WHERE tenant_id = $1 AND session_id = $2`,
-      [tenant, session],
-    );
-    return changed.rowCount === 1;
-  });
-}

@@ -90,8 +90,6 @@ export const turns = turnwright.table(
     /** Rendered size of the closed turn, as the planner counts it. */
     bytes: integer('bytes'),
     priority: integer('priority').notNull().default(0),
-    idempotencyKey: text('idempotency_key'),
-    inputDigest: bytea('input_digest').notNull(),
     acceptedAt: at('accepted_at').notNull().defaultNow(),
     startedAt: at('started_at'),
     closedAt: at('closed_at'),
@@ -99,12 +97,22 @@ export const turns = turnwright.table(
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.turnId] }),
     uniqueIndex('turns_number').on(t.tenantId, t.sessionId, t.headId, t.number),
-    uniqueIndex('turns_idempotency')
-      .on(t.tenantId, t.sessionId, t.idempotencyKey)
-      .where(sql`idempotency_key is not null`),
     /** A turn is looked up by its id alone, inside its tenant. */
     index('turns_id').on(t.tenantId, t.turnId),
   ],
+);
+
+/** Idempotency keys of producers, and the turn each one named. */
+export const acceptedKeys = turnwright.table(
+  'accepted_keys',
+  {
+    tenantId: tenantId(),
+    sessionId: sessionId(),
+    key: text('key').notNull(),
+    turnId: uuid('turn_id').notNull(),
+    inputDigest: bytea('input_digest').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.key] })],
 );
 
 export const packets = turnwright.table(

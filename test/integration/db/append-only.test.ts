@@ -210,7 +210,13 @@ describe('large bodies', () => {
       builder.append(session.head, {
         kind: 'turn-accepted',
         turnId: randomUUID(),
-        body: { number: 9, input: [{ type: 'text', text: `${LARGE_TEXT} lost` }], mode: 'enqueue' },
+        body: {
+          number: 9,
+          input: [{ type: 'text', text: `${LARGE_TEXT} lost` }],
+          mode: 'enqueue',
+          priority: 0,
+          asked: { digest: 'd' },
+        },
       }),
     );
     await session.append({ kind: 'head-moved', turnId: null, body: { head: session.head } });

@@ -53,7 +53,7 @@ describe.each(BACKENDS)('everything happens once on %s', (backend) => {
     const turn = await stack.accept(session, 'Call the weir tool.');
     const actor = { ...session, actor: turn };
     await until('the turn waits for a person', async () => stateOf(stack, turn, 'waiting'));
-    const decide = { id: 'decide.1', event: { type: 'turn.decide', approve: true } };
+    const decide = { id: 'decide.1', event: { type: 'turn.approve' } };
     const { engine } = stack.producer;
     const answers = await Promise.all([engine.deliver(actor, decide), engine.deliver(actor, decide)]);
     expect([...answers].sort()).toEqual(['applied', 'duplicate']);

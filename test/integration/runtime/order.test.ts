@@ -97,7 +97,7 @@ describe.each(BACKENDS)('order on %s', (backend) => {
     weir.releaseAll();
     await stack.producer.engine.deliver(
       { ...session, actor: turn },
-      { id: 'decide.1', event: { type: 'turn.decide', approve: true } },
+      { id: 'decide.1', event: { type: 'turn.approve' } },
     );
     await stack.ended(session, turn);
     await until(

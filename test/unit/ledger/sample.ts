@@ -66,7 +66,13 @@ export function turnDrafts(
     {
       kind: 'turn-accepted',
       turnId,
-      body: { number, input: [{ type: 'text', text: choice.text }], mode: 'enqueue' },
+      body: {
+        number,
+        input: [{ type: 'text', text: choice.text }],
+        mode: 'enqueue',
+        priority: 0,
+        asked: { digest: 'd' },
+      },
     },
     { kind: 'reading', turnId, body: { source: 'lexical', act: 'answer', domains: [], confidence: 0.4 } },
     { kind: 'turn-context', turnId, body: { utc: '2026-01-02T03:04:05.000Z', timezone: 'UTC' } },

@@ -10,7 +10,16 @@ import { ANSWER, calls, EMPTY, type Fact, OVER_LENGTH, PACKET_WANTED, TurnRun } 
 
 /** What can happen next, by what runs; the number chooses among children. */
 interface Choice {
-  readonly what: 'step' | 'child-done' | 'child-failed' | 'cancel' | 'deadline' | 'decide' | 'waited';
+  readonly what:
+    | 'step'
+    | 'child-done'
+    | 'child-failed'
+    | 'cancel'
+    | 'deadline'
+    | 'decide'
+    | 'waited'
+    | 'steer'
+    | 'undecided';
   readonly fact: Fact;
   readonly at: number;
 }
@@ -36,6 +45,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
     },
     { weight: 3, arbitrary: fc.constant('decide' as const) },
     { weight: 1, arbitrary: fc.constant('waited' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('steer' as const, 'undecided' as const) },
   ),
   fact,
   at: fc.nat({ max: 100 }),
@@ -61,22 +71,36 @@ function happen(turn: TurnRun, { what, fact: wanted, at }: Choice): void {
   else if (turn.state === 'accepted') turn.send({ type: 'turn.start' });
   else if (what === 'deadline') turn.send({ type: 'turn.deadline' });
   else if (turn.state === 'waiting' && what === 'waited') turn.send({ type: 'turn.waited' });
-  else if (turn.state === 'waiting') turn.send({ type: 'turn.decide', approve: at % 2 === 0 });
+  else if (what === 'steer') turn.send({ type: 'turn.steer' });
+  else if (turn.state === 'waiting') turn.send({ type: decisionOf(turn, at) });
   else if (child === undefined) throw new Error(`nothing can happen in ${turn.state}: the turn is stuck`);
   else if (what === 'child-failed') turn.failed(child);
+  else if (what === 'undecided' && /^tool-\d+-\d+$/u.test(child))
+    turn.undecided(child, Number(child.split('-')[2]));
   else turn.done(child, child.startsWith('step-') ? legalFact(turn, wanted) : null);
+}
+
+function decisionOf(turn: TurnRun, at: number): string {
+  const [yes, no] =
+    turn.stored.context.waitingFor === 'outcome'
+      ? ['turn.rerun', 'turn.report']
+      : ['turn.approve', 'turn.deny'];
+  return (at % 2 === 0 ? yes : no) ?? '';
 }
 
 /** Sums: every child of every step that a budget allows, and what waits and replans add. */
 function longestHistory(stepBudget: number): number {
   const steps = stepBudget + 2 + 1;
-  return 3 + steps * (1 + 32 + 1) + 2;
+  return 3 + steps * (1 + 2 * (32 + 1)) + 2;
 }
 
 function runToEnd(turn: TurnRun, choices: readonly Choice[], stepBudget: number): void {
   for (let at = 0; !turn.ended; at++) {
-    if (turn.history.length > longestHistory(stepBudget)) throw new Error('the turn does not end');
-    happen(turn, choices[at % choices.length] as Choice);
+    const steered = turn.history.filter(({ event }) => event.includes('turn.steer')).length;
+    if (turn.history.length - steered > longestHistory(stepBudget)) throw new Error('the turn does not end');
+    const next = choices[at % choices.length] as Choice;
+    // A history of nothing but steering would have no end to look at.
+    happen(turn, at >= choices.length && next.what === 'steer' ? { ...next, what: 'step' } : next);
   }
 }
 
@@ -98,7 +122,9 @@ describe('laws of the turn machine', () => {
         tally.count({
           ...Object.fromEntries(OUTCOMES.map((name) => [name, name === outcome])),
           'read by a classifier': types.some((event) => event.includes('actor.intent-1')),
-          waited: types.some((event) => event.includes('turn.decide')),
+          waited: types.some((event) => /turn\.(?:approve|deny)/u.test(event)),
+          steered: types.some((event) => event.includes('turn.steer')),
+          'decided about an unknown outcome': types.some((event) => /turn\.(?:rerun|report)/u.test(event)),
           'with a packet': types.some((event) => event.includes('done.actor.summary-')),
         });
       }),

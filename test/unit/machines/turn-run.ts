@@ -60,6 +60,11 @@ export class TurnRun {
     return this.send({ type: `xstate.done.actor.${child}`, output });
   }
 
+  /** Ends a tool call whose outcome is unknown and whose tool asks a person. */
+  undecided(child: string, index: number): this {
+    return this.done(child, { index, status: 'undecided' });
+  }
+
   failed(child: string, code = 'transport_exhausted'): this {
     return this.send({ type: `xstate.error.actor.${child}`, error: { code } });
   }

@@ -56,7 +56,7 @@ describe('what follows from the facts of a reply', () => {
   it('every admitted call is a job of its own, and the next step waits for the last of them', () => {
     const turn = TurnRun.started().step(calls(3));
     expect(turn.spawned.map(({ child, src, input }) => [child, src, input])).toEqual(
-      [0, 1, 2].map((index) => [`tool-1-${index}`, 'tool', { step: 1, index, denied: false }]),
+      [0, 1, 2].map((index) => [`tool-1-${index}`, 'tool', { step: 1, index, denied: false, decided: null }]),
     );
     turn.done('tool-1-2').done('tool-1-0');
     expect([turn.state, turn.spawned]).toEqual(['tooling', []]);
@@ -85,7 +85,7 @@ describe('what follows from the facts of a reply', () => {
     expect(turn.records.map(({ kind }) => kind)).toContain('nudge');
     expect(turn.step(EMPTY).closed[0]?.reason).toBe('empty_step');
     const waited = TurnRun.started().step(EMPTY).step(calls(1, 1));
-    waited.send({ type: 'turn.decide', approve: true }).done('tool-2-0').step(EMPTY);
+    waited.send({ type: 'turn.approve' }).done('tool-2-0').step(EMPTY);
     expect(waited.state).toBe('stepping');
   });
 
@@ -138,13 +138,13 @@ describe('a call that needs approval', () => {
   });
 
   it.each([
-    [true, false],
-    [false, true],
-  ])('approve %s runs the batch with denied %s', (approve, denied) => {
-    const turn = TurnRun.started().step(calls(2, 1)).send({ type: 'turn.decide', approve });
+    ['turn.approve', false],
+    ['turn.deny', true],
+  ])('%s runs the batch with denied %s', (type, denied) => {
+    const turn = TurnRun.started().step(calls(2, 1)).send({ type });
     expect(turn.spawned.map(({ input }) => input)).toEqual([
-      { step: 1, index: 0, denied },
-      { step: 1, index: 1, denied },
+      { step: 1, index: 0, denied, decided: null },
+      { step: 1, index: 1, denied, decided: null },
     ]);
     expect(turn.timers.has('waited')).toBe(false);
     expect(turn.done('tool-1-0').done('tool-1-1').state).toBe('stepping');
@@ -156,9 +156,9 @@ describe('a call that needs approval', () => {
   });
 
   it('a decision that comes too late, or twice, changes nothing', () => {
-    const turn = TurnRun.started().step(calls(1, 1)).send({ type: 'turn.decide', approve: true });
+    const turn = TurnRun.started().step(calls(1, 1)).send({ type: 'turn.approve' });
     const before = turn.snapshot;
-    turn.send({ type: 'turn.decide', approve: false });
+    turn.send({ type: 'turn.deny' });
     expect([turn.snapshot, turn.effects]).toEqual([before, []]);
   });
 });

@@ -7,11 +7,20 @@ import { calls, TurnRun } from '../machines/turn-run.ts';
 describe('reading the actions of a transition', () => {
   it('finds in a life of a turn only what the runtime can do, each call on a pool', () => {
     const run = TurnRun.started().step(calls(1, 1));
-    expect(run.effects.map(({ kind }) => kind)).toEqual(['timer']);
-    run.send({ type: 'turn.decide', approve: true });
+    expect(run.effects.map(({ kind }) => kind)).toEqual(['record', 'timer']);
+    run.send({ type: 'turn.approve' });
     expect(run.effects).toEqual([
       { kind: 'clear-timer', timer: 'waited' },
-      { kind: 'spawn', child: 'tool-1-0', src: 'tool', input: { step: 1, index: 0, denied: false } },
+      {
+        kind: 'record',
+        draft: { kind: 'turn-decided', body: { for: 'approval', decision: 'approve' } },
+      },
+      {
+        kind: 'spawn',
+        child: 'tool-1-0',
+        src: 'tool',
+        input: { step: 1, index: 0, denied: false, decided: null },
+      },
     ]);
   });
 

@@ -1,0 +1,96 @@
+/** What a person tells a turn that has not ended: a decision it waits for, or something more to consider. */
+import { TurnwrightError } from '../ledger/errors.ts';
+import { askedBy } from '../runtime/accept.ts';
+import type { MachineEvent } from '../runtime/actor.ts';
+import type { Delivered } from '../runtime/engine.ts';
+import { steerOnce } from '../runtime/steer.ts';
+import type { ApiContext, Call } from './contract.ts';
+import { refOf, theTurn, turnNotFound } from './found.ts';
+import { inputBlocks, type Signal } from './schemas.ts';
+import { snapshotOf } from './turn-state.ts';
+
+type Decision = Exclude<Signal, { type: 'steer' }>;
+const MAX_RACES = 50;
+
+export async function signalTurn(context: ApiContext, call: Call<Signal>): Promise<void> {
+  const row = await theTurn(context, call);
+  if (row.status === 'closed') throw turnClosed(row.turn, row.outcome);
+  const ref = { ...refOf(call.caller.tenant, row), actor: row.turn };
+  if (call.body.type === 'steer') await steer(context, ref, call.body.input);
+  else await decide(context, ref, call.body);
+}
+
+type TurnRef = ReturnType<typeof refOf> & { readonly actor: string };
+
+async function steer(
+  { services }: ApiContext,
+  ref: TurnRef,
+  text: Extract<Signal, { type: 'steer' }>['input'],
+): Promise<void> {
+  const input = inputBlocks(text);
+  const message = { id: services.newId(), input: [...input], asked: askedBy({ input }) };
+  for (let race = 0; race < MAX_RACES; race++) {
+    const delivered = await steerOnce(services.engine, ref, message);
+    if (delivered !== 'conflict') return refuseUnless(delivered, ref.actor);
+    await services.engine.clock.sleep(race);
+  }
+  throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
+}
+
+async function decide({ services: { engine } }: ApiContext, ref: TurnRef, decision: Decision): Promise<void> {
+  const loaded = await engine.store.load(ref);
+  if (loaded === null || loaded.actor.status === 'parked') throw turnParked(ref.actor);
+  const { phase, context } = snapshotOf(loaded.actor.snapshot);
+  if (phase !== 'waiting')
+    throw new TurnwrightError(
+      'turn_not_waiting',
+      `Turn ${ref.actor} waits for no decision; it is ${phase}. Send one when its state is waiting.`,
+    );
+  const wanted = context.waitingFor === 'outcome' ? 'decide' : 'approve or deny';
+  if (!wanted.includes(decision.type))
+    throw new TurnwrightError(
+      'turn_not_waiting',
+      `Turn ${ref.actor} does not wait for "${decision.type}"; it waits for a signal of the type ${wanted}.`,
+    );
+  // One decision for each time it waits: of two at once, one is taken.
+  const id = `decide.${loaded.actor.revision}`;
+  if (!(await engine.submit(ref, id, eventOf(decision))))
+    throw new TurnwrightError('turn_not_waiting', `Turn ${ref.actor} was decided already.`);
+}
+
+function eventOf(decision: Decision): MachineEvent {
+  if (decision.type !== 'decide') return { type: `turn.${decision.type}` };
+  return { type: decision.rerun ? 'turn.rerun' : 'turn.report' };
+}
+
+/** @throws TurnwrightError when the event changed nothing. */
+export function refuseUnless(delivered: Delivered, turnId: string): void {
+  switch (delivered) {
+    case 'applied':
+    case 'left-for-other-version':
+      return;
+    case 'ended':
+    case 'duplicate':
+    case 'superseded':
+      throw turnClosed(turnId, null);
+    case 'parked':
+      throw turnParked(turnId);
+    case 'missing':
+      throw turnNotFound(turnId);
+  }
+}
+
+export function turnClosed(turnId: string, outcome: string | null): TurnwrightError {
+  return new TurnwrightError(
+    'turn_closed',
+    `Turn ${turnId} has ended${outcome === null ? '' : ` ${outcome}`}; it cannot be changed any more.`,
+    outcome === null ? {} : { details: { outcome } },
+  );
+}
+
+function turnParked(turnId: string): TurnwrightError {
+  return new TurnwrightError(
+    'turn_parked',
+    `Turn ${turnId} is parked: this version cannot move it. POST /v1/turns/${turnId}/retry with one that can.`,
+  );
+}

@@ -1,0 +1,37 @@
+/** Reads everything that is stored of a session beside its records, in one statement: one moment of it. */
+import type pg from 'pg';
+import type { SessionRef, SessionState } from '../contract.ts';
+import { withTenant } from '../pool.ts';
+
+const OF_SESSION = 'WHERE x.tenant_id = s.tenant_id AND x.session_id = s.session_id';
+
+/** A table's rows of the session as a JSON list; `members` alternates names and columns. */
+function list(table: string, members: string, order: string): string {
+  return `(SELECT coalesce(json_agg(json_build_object(${members}) ORDER BY ${order}), '[]'::json) FROM turnwright.${table} x ${OF_SESSION})`;
+}
+
+const inMs = (column: string): string => `extract(epoch FROM x.${column} - clock_timestamp())::float8 * 1000`;
+
+const STATE = `
+  SELECT json_build_object(
+    'session', json_build_object('status', s.status, 'leg', s.leg, 'config', s.config, 'liveHead', s.live_head, 'nextSeq', s.next_seq,
+      'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn, 'nextEvidence', s.next_evidence),
+    'heads', ${list('heads', `'head', x.head_id, 'from', x.from_head, 'atSeq', x.at_seq, 'openTurn', x.open_turn`, 'x.head_id')},
+    'turns', ${list('turns', `'turn', x.turn_id, 'head', x.head_id, 'number', x.number, 'status', x.status, 'priority', x.priority, 'outcome', x.outcome, 'reason', x.reason, 'steps', x.steps, 'bytes', x.bytes`, 'x.number, x.turn_id')},
+    'keys', ${list('accepted_keys', `'key', x.key, 'turn', x.turn_id, 'inputDigest', encode(x.input_digest, 'hex')`, `x.key COLLATE "C"`)},
+    'evidence', ${list('evidence', `'ordinal', x.ordinal, 'seq', x.seq, 'turn', x.turn_id, 'tool', x.tool`, 'x.ordinal')},
+    'packets', ${list('packets', `'head', x.head_id, 'from', x.from_turn, 'to', x.to_turn, 'seq', x.seq, 'bytes', x.bytes`, 'x.head_id, x.from_turn, x.to_turn')},
+    'actors', ${list('actors', `'actor', x.actor_id, 'turn', x.turn_id, 'machine', x.machine, 'version', x.version, 'revision', x.revision, 'snapshot', x.snapshot, 'status', x.status, 'parkedReason', x.parked_reason, 'compacted', x.compacted`, 'x.actor_id')},
+    'events', ${list('actor_events', `'actor', x.actor_id, 'id', x.event_id, 'event', x.event, 'revision', x.revision, 'digest', encode(x.snapshot_digest, 'hex'), 'receivedInMs', ${inMs('received_at')}`, 'x.actor_id, x.revision, x.snapshot_digest IS NULL, x.received_at, x.event_id')},
+    'calls', ${list('side_calls', `'actor', x.actor_id, 'child', x.child_id, 'src', x.src, 'pool', x.pool, 'input', x.input, 'status', x.status, 'priority', x.priority, 'attempt', x.attempt, 'fence', x.fence, 'dispatch', x.dispatch, 'started', x.started, 'worker', x.worker_id`, `x.actor_id, x.child_id COLLATE "C"`)},
+    'timers', ${list('timers', `'actor', x.actor_id, 'timer', x.timer_id, 'event', x.event, 'revision', x.revision, 'dueInMs', ${inMs('due_at')}`, `x.actor_id, x.timer_id COLLATE "C"`)},
+    'outbox', ${list('outbox', `'actor', x.actor_id, 'child', x.child_id, 'dispatch', x.dispatch, 'pool', x.pool, 'priority', x.priority, 'dueInMs', ${inMs('due_at')}, 'admitted', x.admitted_at IS NOT NULL`, `x.actor_id, x.child_id COLLATE "C", x.dispatch`)}
+  ) AS state
+  FROM turnwright.sessions s WHERE s.tenant_id = $1 AND s.session_id = $2`;
+
+export async function readSessionState(pool: pg.Pool, ref: SessionRef): Promise<SessionState | null> {
+  return withTenant(pool, ref.tenant, async (client) => {
+    const read = await client.query<{ readonly state: SessionState }>(STATE, [ref.tenant, ref.session]);
+    return read.rows[0]?.state ?? null;
+  });
+}

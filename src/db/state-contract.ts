@@ -1,0 +1,113 @@
+/**
+ * All that is stored of a session beside its originals. Originals are the records with their bodies, and the events
+ * of its actors; everything here can be made of them again.
+ */
+import type { Outcome } from '../ledger/kinds.ts';
+import type {
+  ActorStatus,
+  EventRow,
+  EvidenceRow,
+  SessionHead,
+  SessionRef,
+  StoredPacketRow,
+  TurnPlace,
+} from './contract.ts';
+
+export interface SessionRow extends Omit<SessionHead, keyof SessionRef | 'watched'> {
+  readonly config: string;
+}
+
+export interface HeadRow {
+  readonly head: string;
+  readonly from: string | null;
+  readonly atSeq: number;
+  readonly openTurn: string | null;
+}
+
+export interface TurnRowState extends TurnPlace {
+  readonly turn: string;
+  readonly outcome: Outcome | null;
+  readonly reason: string | null;
+  readonly steps: number;
+  /** Rendered size once closed. */
+  readonly bytes: number | null;
+}
+
+export interface KeyRow {
+  readonly key: string;
+  readonly turn: string;
+  readonly inputDigest: string;
+}
+
+export interface ActorRow {
+  readonly actor: string;
+  readonly turn: string | null;
+  readonly machine: string;
+  readonly version: number;
+  readonly revision: number;
+  readonly snapshot: string;
+  readonly status: ActorStatus;
+  readonly parkedReason: string | null;
+  /** Its events are folded into one, its settled calls are gone. */
+  readonly compacted: boolean;
+}
+
+export type CallStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
+
+export interface CallRow {
+  readonly actor: string;
+  readonly child: string;
+  readonly src: string;
+  readonly pool: string;
+  readonly input: string;
+  readonly status: CallStatus;
+  readonly priority: number;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly dispatch: number;
+  readonly started: boolean;
+  readonly worker: string | null;
+}
+
+export interface TimerRow {
+  readonly actor: string;
+  readonly timer: string;
+  readonly event: string;
+  readonly revision: number;
+  /** From now; negative when it is past due. */
+  readonly dueInMs: number;
+}
+
+export interface HandOverRow {
+  readonly actor: string;
+  readonly child: string;
+  readonly dispatch: number;
+  readonly pool: string;
+  readonly priority: number;
+  readonly dueInMs: number;
+  readonly admitted: boolean;
+}
+
+/** The projections of one session, each list in the order of its key. */
+export interface Projections {
+  readonly session: SessionRow;
+  readonly heads: readonly HeadRow[];
+  readonly turns: readonly TurnRowState[];
+  readonly keys: readonly KeyRow[];
+  readonly evidence: readonly EvidenceRow[];
+  readonly packets: readonly (StoredPacketRow & { readonly head: string })[];
+  readonly actors: readonly ActorRow[];
+  readonly calls: readonly CallRow[];
+  readonly timers: readonly TimerRow[];
+  readonly outbox: readonly HandOverRow[];
+}
+
+export interface StoredEvent extends EventRow {
+  /** From now, zero or less: when it came. */
+  readonly receivedInMs: number;
+}
+
+export interface SessionState extends Projections {
+  /** In order of revision; those that wait to be applied last, in the order they came. */
+  readonly events: readonly StoredEvent[];
+}
