@@ -141,6 +141,54 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
       });
     });
 
+    describe('claiming what is known', () => {
+      const known = async (planTurn: number | null = null) => ({
+        nextSeq: (await session.headNow()).nextSeq,
+        head: session.head,
+        planTurn,
+      });
+
+      it('RUN-03 is the same claim, and brings nothing that the process knows', async () => {
+        const first = await session.accept();
+        await session.close(first.turn, 321);
+        const { turn, number } = await session.accept({ child: 'step-1' });
+        const claim = await store.claimKnown(session.callOf(turn), WORKER, await known(number));
+        const call = { child: 'step-1', src: 'step', input: '{"step":1}', attempt: 1, fence: 1, dispatch: 1 };
+        expect(claim).toEqual({
+          call: { ...call, started: false },
+          watched: false,
+          closed: [[1, 321]],
+          packets: [],
+        });
+        expect(await outboxChildren()).toEqual([]);
+        const again = await known(number);
+        expect(await refused(() => store.claimKnown(session.callOf(turn), WORKER, again))).toBeNull();
+      });
+
+      it('RUN-03 brings no weights of turns to a plan that stands, and no packets to another call than a step', async () => {
+        const { turn } = await session.accept({ child: 'step-1' });
+        await session.commit((builder) => callRows(builder, turn, 'tool-1-0'));
+        const step = await store.claimKnown(session.callOf(turn), WORKER, await known());
+        expect(step).toMatchObject({ closed: null, packets: [] });
+        const tool = await store.claimKnown(session.callOf(turn, 'tool-1-0'), WORKER, await known());
+        expect(tool).toMatchObject({ closed: null, packets: null });
+      });
+
+      it('RUN-03 brings all when the ledger grew since', async () => {
+        const { turn, number } = await session.accept({ child: 'step-1' });
+        const before = await known(number);
+        await session.append({ kind: 'head-moved', turnId: null, body: { head: session.head } });
+        const claim = await store.claimKnown(session.callOf(turn), WORKER, before);
+        expect(claim?.changed).toMatchObject({
+          call: { child: 'step-1', fence: 1 },
+          loaded: { session: { nextSeq: before.nextSeq + 1 }, actor: { actor: turn } },
+          whole: true,
+          closed: [],
+        });
+        expect(claim?.changed?.records.map(({ kind }) => kind)).toEqual(['turn-accepted']);
+      });
+    });
+
     describe('applying', () => {
       it('RUN-02 changes state, records, calls, timers and hand-overs together', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
@@ -275,15 +323,12 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const key = randomUUID();
         const number = await session.accept({ key }).then((made) => made.number);
         const racing = (used: { number: number; key: string | null }) =>
-          fenced((builder) =>
-            builder.lists.turns.push({
-              turn: randomUUID(),
-              head: session.head,
-              priority: 0,
-              inputDigest: blake3Hex('x'),
-              ...used,
-            }),
-          );
+          fenced((builder) => {
+            const turn = randomUUID();
+            builder.lists.turns.push({ turn, head: session.head, priority: 0, number: used.number });
+            if (used.key !== null)
+              builder.lists.keys.push({ key: used.key, turn, inputDigest: blake3Hex('x') });
+          });
         for (const used of [
           { number, key: null },
           { number: number + 1, key },
@@ -405,6 +450,91 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect((await store.loadSession(session.ref, 'other'))?.sameKey).toBeNull();
       });
 
+      it('LED-03 gives all that is stored of a session beside its records', async () => {
+        const { turn, number } = await session.accept({ key: 'k', child: 'step-1', priority: 2 });
+        const { call } = await session.claim(turn);
+        await session.commit((builder) => {
+          builder.settle = settling(turn, 'step-1', call.fence, 'done');
+          builder.lists.actors.push({
+            ...actorRow(turn, 1, 2),
+            status: 'parked',
+            parkedReason: 'unreadable',
+          });
+          builder.lists.events.push(eventRow(turn, 'step-1', 2));
+          callRows(builder, turn, 'tool-1-0');
+          builder.lists.timers.push({ actor: turn, timer: 't', event: '{}', revision: 2, delayMs: 60_000 });
+          builder.lists.heads.push({ head: session.head, openTurn: turn });
+          builder.lists.packets.push({ head: session.head, from: 1, to: 1, seq: 3, bytes: 7 });
+          builder.lists.evidence.push({ ordinal: builder.takeEvidence(), seq: 3, turn, tool: 'grep' });
+        });
+        const row = await store.submitEvent({ ...session.ref, actor: turn }, 'late', '{}');
+        expect(row).toBeNull();
+        await session.commit((builder) => builder.lists.events.push(eventRow(turn, 'waiting', null)));
+        const state = await store.sessionState(session.ref);
+        const { tenant: _, session: __, watched: ___, ...head } = await session.headNow();
+        const anyMs = expect.any(Number);
+        const fresh = { attempt: 1, started: false, worker: null, input: '{"step":1}' };
+        expect(state).toEqual({
+          session: { ...head, config: JSON.stringify(config()) },
+          heads: [{ head: session.head, from: null, atSeq: 0, openTurn: turn }],
+          turns: [
+            {
+              turn,
+              head: session.head,
+              number,
+              status: 'accepted',
+              priority: 2,
+              outcome: null,
+              reason: null,
+              steps: 0,
+              bytes: null,
+            },
+          ],
+          keys: [{ key: 'k', turn, inputDigest: blake3Hex('hello') }],
+          evidence: [{ ordinal: 1, seq: 3, turn, tool: 'grep' }],
+          packets: [{ head: session.head, from: 1, to: 1, seq: 3, bytes: 7 }],
+          actors: [
+            {
+              actor: turn,
+              turn,
+              machine: 'turn',
+              version: 1,
+              revision: 2,
+              snapshot: '{"revision":2}',
+              status: 'parked',
+              parkedReason: 'unreadable',
+              compacted: false,
+            },
+          ],
+          events: [
+            { ...eventRow(turn, 'init', 1), receivedInMs: anyMs },
+            { ...eventRow(turn, 'step-1', 2), receivedInMs: anyMs },
+            { ...eventRow(turn, 'waiting', null), receivedInMs: anyMs },
+          ],
+          calls: [
+            { ...fresh, ...callRow(turn, 'step-1'), priority: 2, status: 'done', fence: 1, dispatch: 1 },
+            { ...fresh, ...callRow(turn, 'tool-1-0'), priority: 0, status: 'queued', fence: 0, dispatch: 1 },
+          ],
+          timers: [{ actor: turn, timer: 't', event: '{}', revision: 2, dueInMs: anyMs }],
+          outbox: [
+            {
+              actor: turn,
+              child: 'tool-1-0',
+              dispatch: 1,
+              pool: 'tool',
+              priority: 0,
+              dueInMs: anyMs,
+              admitted: false,
+            },
+          ],
+        });
+        const [timer] = state?.timers ?? [];
+        expect(timer?.dueInMs).toBeGreaterThan(0);
+        expect(timer?.dueInMs).toBeLessThanOrEqual(60_000);
+        expect(await store.sessionState({ ...session.ref, session: randomUUID() })).toBeNull();
+        expect(await store.sessionState({ ...session.ref, tenant: await under.newTenant() })).toBeNull();
+      });
+
       it('gives the turns of a head by number, with what renders and nothing else', async () => {
         const turns = [await session.accept({ text: 'one' }), await session.accept({ text: LARGE_TEXT })];
         const receipt = { step: 1, check: 'empty-step', verdict: 'redo' };
@@ -523,4 +653,9 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
       });
     });
   });
+}
+
+function callRow(actor: string, child: string) {
+  const pool = child.startsWith('tool') ? 'tool' : 'step';
+  return { actor, child, src: pool, pool };
 }

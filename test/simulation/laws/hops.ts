@@ -1,0 +1,97 @@
+/** Laws of hops: events applied once and in order, results accepted once and under their fence, timers on time. */
+import { MACHINES } from '../../../src/machines/registry.ts';
+import { replay, unfold } from '../../../src/runtime/replay.ts';
+import type { Applied } from '../world/witness.ts';
+import { type Evidence, grouped, type Law, repeated } from './evidence.ts';
+
+export const HOP_LAWS: Readonly<Record<string, Law>> = {
+  'RUN-03 every event of an actor is applied once, at the next revision': ({ witness }) => {
+    // Without a digest it came after the end, and is noted as having changed nothing.
+    const events = witness.applied.flatMap(({ commit }) =>
+      commit.events.filter(({ digest }) => digest !== null),
+    );
+    const revisions = grouped(events, ({ actor }) => actor);
+    const gaps = [...revisions].filter(([, own]) =>
+      own.some(({ revision }, index) => revision !== index + 1),
+    );
+    return [
+      ...repeated(events.map(({ actor, id }) => `event ${id} of ${actor}`)),
+      ...gaps.map(
+        ([actor, own]) => `${actor} has the revisions ${own.map(({ revision }) => revision).join(' ')}`,
+      ),
+    ];
+  },
+
+  'RUN-09 replaying the stored events gives every stored snapshot': ({ dump }) =>
+    dump.actors.flatMap(({ actor, machine, version, snapshot }) => {
+      const events = dump.events.filter((event) => event.actor === actor && event.revision !== null);
+      const steps = replay(MACHINES, machine, version, unfold(events));
+      const wrong = steps.find(({ matches }) => !matches);
+      if (wrong !== undefined) return [`${actor}: ${wrong.id} gives another snapshot`];
+      return steps.at(-1)?.snapshot === snapshot ? [] : [`${actor} stands elsewhere than its events lead`];
+    }),
+
+  'RUN-03 the result of a side call is accepted once': ({ witness }) =>
+    repeated(settled(witness.applied).map(({ actor, child }) => `${actor}~${child} is settled again`)),
+
+  'RUN-03 a result is accepted under the newest fence alone': newestFence,
+
+  'RUN-06 no result is accepted of a call that was cancelled': ({ witness }) => {
+    const cancelled = new Set<string>();
+    return witness.applied.flatMap(({ commit }) => {
+      const { settle, cancels } = commit;
+      const late = settle !== undefined && cancelled.has(`${settle.actor}~${settle.child}`);
+      for (const { actor, child } of cancels) cancelled.add(`${actor}~${child}`);
+      return late ? [`${settle.actor}~${settle.child} was cancelled`] : [];
+    });
+  },
+
+  'RUN-07 no timer fires before its time': early,
+
+  'RUN-10 turns of a head start in the order they were accepted': ({ dump, turns }) =>
+    dump.sessions.flatMap(({ records }) => {
+      const started = records.filter(({ kind }) => kind === 'turn-context');
+      const numbers = started.map(({ turnId }) => turns.get(turnId ?? '')?.view.number ?? 0);
+      return numbers.some((number, index) => number <= (numbers[index - 1] ?? 0))
+        ? [`they started as ${numbers.join(' ')}`]
+        : [];
+    }),
+};
+
+function settled(applied: readonly Applied[]) {
+  return applied.flatMap(({ commit: { settle } }) =>
+    settle === undefined || settle.status === 'queued' ? [] : [settle],
+  );
+}
+
+function newestFence({ witness }: Evidence): readonly string[] {
+  const grants = new Map<string, number[]>();
+  for (const { actor, child, fence } of witness.granted) {
+    const key = `${actor}~${child}`;
+    grants.set(key, [...(grants.get(key) ?? []), fence]);
+  }
+  const wrong = [...grants].filter(([, fences]) => fences.some((fence, index) => fence !== index + 1));
+  const stale = witness.applied.flatMap(({ commit: { settle }, atMs }) => {
+    if (settle === undefined) return [];
+    const newest = witness.granted.findLast(
+      (grant) => grant.actor === settle.actor && grant.child === settle.child && grant.atMs <= atMs,
+    );
+    return newest?.fence === settle.fence ? [] : [`${settle.actor}~${settle.child} under ${settle.fence}`];
+  });
+  return [...wrong.map(([key, fences]) => `${key} had the fences ${fences.join(' ')}`), ...stale];
+}
+
+function early({ witness, latestDatabaseMs }: Evidence): readonly string[] {
+  const set = new Map<string, { readonly atMs: number; readonly dueMs: number }>();
+  return witness.applied.flatMap(({ commit, atMs, databaseMs }) => {
+    const fired = commit.events.flatMap(({ actor, id }) => {
+      if (!id.startsWith('timer.')) return [];
+      const timer = set.get(`${actor}~${id}`);
+      if (timer === undefined) return [`${id} of ${actor} was never set`];
+      return latestDatabaseMs(timer.atMs, atMs) < timer.dueMs ? [`${id} of ${actor} came early`] : [];
+    });
+    for (const { actor, timer, revision, delayMs } of commit.timers)
+      set.set(`${actor}~timer.${timer}.${revision}`, { atMs, dueMs: databaseMs + delayMs });
+    return fired;
+  });
+}

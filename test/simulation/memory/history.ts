@@ -1,0 +1,331 @@
+/**
+ * Random work on a database, step by step, so that two of them can be given the same and be compared. What a step is
+ * about is chosen from what is stored, and now and then it stands on something old: the refusals are part of it.
+ */
+import fc from 'fast-check';
+import type { Commit, SessionRef, SessionState, Store, UpkeepStore } from '../../../src/db/contract.ts';
+import { blake3Hex, GENESIS_DIGEST } from '../../../src/ledger/chain.ts';
+import { CommitBuilder } from '../../../src/runtime/commit-builder.ts';
+import { actorRow, callRows, config, eventRow } from '../../contract/session-under-test.ts';
+
+export interface Side {
+  readonly store: Store;
+  readonly upkeep: UpkeepStore;
+  elapse(ms: number): Promise<void>;
+}
+
+/** What a history may take on a busy machine. Stored times are compared within it. */
+export const TOLERANCE_MS = 15_000;
+/** Time passes in steps of this; no limit or delay here lies within the tolerance above a multiple of it. */
+const STEP_MS = 50_000;
+const LEASE_MS = 72_000;
+const DELAY_MS = 120_000;
+/** A lease that no beat of a history is older than. */
+const FOREVER_MS = 1_000_000_000;
+const ALL = 1_000;
+
+const WORKERS = [1, 2, 3].map((n) => `01890000-0000-7000-8000-00000000000${n}`);
+
+const maybe = <T>(what: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: what });
+/** Which of several; more than there are begin anew. */
+const which = fc.nat(11);
+const worker = fc.constantFrom(...WORKERS);
+const child = fc.constantFrom('step-1', 'step-2', 'tool-1-0');
+const eventId = fc.constantFrom('a', 'b', 'step-1', 'timer.deadline.1');
+const key = fc.constantFrom('k1', 'k2');
+const timer = fc.constantFrom('deadline', 'waited');
+/** How far behind what is stored: seldom at all. */
+const behind = fc.constantFrom(0, 0, 0, 0, 1);
+
+const accept = fc.record({
+  op: fc.constant('accept' as const),
+  session: which,
+  turn: fc.uuid(),
+  child: maybe(child),
+  priority: fc.nat(2),
+  key: maybe(key),
+  number: behind,
+});
+
+const hop = fc.record({
+  op: fc.constant('hop' as const),
+  session: which,
+  behind,
+  settle: maybe(fc.record({ call: which, behind, status: fc.constantFrom('done', 'failed', 'queued') })),
+  actor: maybe(
+    fc.record({
+      actor: which,
+      behind,
+      status: fc.constantFrom('active', 'active', 'done', 'parked'),
+      event: maybe(eventId),
+    }),
+  ),
+  event: maybe(fc.record({ actor: which, id: eventId, late: fc.boolean() })),
+  call: maybe(fc.record({ actor: which, child })),
+  cancel: maybe(which),
+  timer: maybe(fc.record({ actor: which, timer, delayMs: fc.constantFrom(0, DELAY_MS) })),
+  clear: maybe(fc.record({ actor: which, timer: fc.option(timer) })),
+  closed: maybe(which),
+  record: fc.boolean(),
+});
+
+const others = fc.oneof(
+  fc.record({ op: fc.constant('submit' as const), session: which, actor: which, id: eventId }),
+  fc.record({ op: fc.constant('drain' as const), session: which, actor: which, dispatch: fc.nat(4) }),
+  fc.record({ op: fc.constant('markStarted' as const), session: which, call: which, behind }),
+  fc.record({ op: fc.constant('beat' as const), worker, slots: fc.nat(3) }),
+  fc.record({ op: fc.constant('retire' as const), worker }),
+  fc.record({ op: fc.constant('elapse' as const), steps: fc.constantFrom(1, 1, 2, 15) }),
+  fc.record({
+    op: fc.constant('reconcile' as const),
+    session: which,
+    worker,
+    call: which,
+    holds: fc.boolean(),
+  }),
+  fc.record({ op: fc.constant('redispatch' as const), session: which, row: which }),
+);
+
+const claim = fc.record({
+  op: fc.constant('claim' as const),
+  session: which,
+  call: which,
+  behind,
+  worker,
+  /** As by a process that knows the session, as it is or as it was. */
+  known: maybe(fc.record({ behind, planTurn: fc.constantFrom(null, 9) })),
+});
+const upkeep = fc.record({ op: fc.constantFrom('sweep' as const, 'admit' as const, 'compact' as const) });
+
+type Of<A> = A extends fc.Arbitrary<infer Value> ? Value : never;
+export type Step =
+  | Of<typeof accept>
+  | Of<typeof hop>
+  | Of<typeof others>
+  | Of<typeof claim>
+  | Of<typeof upkeep>;
+type HopStep = Of<typeof hop>;
+
+export const anyHistory: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
+    { weight: 3, arbitrary: accept },
+    { weight: 6, arbitrary: hop },
+    { weight: 4, arbitrary: claim },
+    { weight: 6, arbitrary: others },
+    { weight: 2, arbitrary: upkeep },
+  ),
+  { minLength: 20, maxLength: 40, size: 'max' },
+);
+
+/** The first commit of a session. */
+export function opening(ref: SessionRef, head: string): Commit {
+  const numbers = { nextSeq: 1, lastDigest: GENESIS_DIGEST, nextTurn: 1, nextEvidence: 1 };
+  const fresh = { status: 'open', leg: 'sim', liveHead: head, watched: false } as const;
+  const builder = new CommitBuilder({ ...ref, ...numbers, ...fresh });
+  builder.create = { leg: 'sim', config: JSON.stringify(config()), head };
+  builder.append(head, { kind: 'session-created', turnId: null, body: config() });
+  builder.append(head, { kind: 'head-created', turnId: null, body: { head, from: null, atSeq: 0 } });
+  return builder.build();
+}
+
+type Act = (side: Side) => Promise<unknown>;
+
+/** What a step asks of each side, given what one of them holds. */
+export async function actOf(step: Step, refs: readonly SessionRef[], { store }: Side): Promise<Act> {
+  const ref = nth(refs, 'session' in step ? step.session : 0);
+  const state = ref === undefined ? null : await store.sessionState(ref);
+  if (ref === undefined || state === null) throw new Error('the session was not opened');
+  switch (step.op) {
+    case 'accept':
+    case 'hop': {
+      const commit = step.op === 'accept' ? accepting(step, ref, state) : hopping(step, ref, state);
+      return (side) => side.store.apply(commit).catch(() => 'threw');
+    }
+    case 'claim':
+    case 'markStarted':
+      return ofCall(step, ref, state);
+    case 'submit':
+    case 'drain':
+      return ofActor(step, ref, nth(state.actors, step.actor));
+    case 'redispatch': {
+      const row = nth(state.outbox, step.row);
+      return async (side) => row && side.upkeep.redispatch({ ...ref, ...row });
+    }
+    case 'reconcile': {
+      const call = nth(state.calls, step.call);
+      const old = call === undefined ? [] : [`${call.actor}~${call.child}`];
+      const calls = { held: step.holds ? old : [], old };
+      return (side) => side.upkeep.reconcile(step.worker, calls, LEASE_MS);
+    }
+    default:
+      return ofAll(step);
+  }
+}
+
+/** Everything that is stored, and what upkeep tells of it. */
+export async function observe({ store, upkeep }: Side, refs: readonly SessionRef[]): Promise<unknown> {
+  const states = await Promise.all(refs.map((ref) => store.sessionState(ref)));
+  const unfolded = states.map((state) => state && { ...state, events: state.events.map(unfold) });
+  const pools = await upkeep.poolState(FOREVER_MS);
+  const dueInMs = await upkeep.nextDueMs();
+  return { states: unfolded, dueInMs, pools: sorted(pools) };
+}
+
+function ofAll(step: Exclude<Step, { readonly session: number }>): Act {
+  switch (step.op) {
+    case 'beat':
+      return ({ upkeep }) =>
+        upkeep.beat({ id: step.worker, host: 'here', pid: 1, pools: { step: step.slots } });
+    case 'retire':
+      return ({ upkeep }) => upkeep.retire(step.worker);
+    case 'elapse':
+      return (side) => side.elapse(step.steps * STEP_MS);
+    case 'compact':
+      return ({ upkeep }) => upkeep.compact(ALL);
+    case 'admit':
+      return async ({ upkeep }) => [
+        sorted(await upkeep.admit('step', ALL)),
+        sorted(await upkeep.admit('turn', ALL)),
+      ];
+    case 'sweep':
+      return async ({ upkeep }) => {
+        const swept = await upkeep.sweep({ leaseMs: LEASE_MS, readmitMs: LEASE_MS });
+        return { ...swept, unclaimed: sorted(swept?.unclaimed ?? null) };
+      };
+  }
+}
+
+function ofCall(
+  step: Extract<Step, { readonly op: 'claim' | 'markStarted' }>,
+  ref: SessionRef,
+  { calls, session: row }: SessionState,
+): Act {
+  const call = nth(calls, step.call);
+  if (call === undefined) return async () => null;
+  const { actor, child: name, dispatch, fence } = call;
+  const of = { ...ref, actor, child: name };
+  if (step.op === 'markStarted') return ({ store }) => store.markStarted(of, fence - step.behind);
+  const handed = { ...of, dispatch: dispatch - step.behind };
+  if (step.known === undefined) return ({ store }) => store.claim(handed, step.worker);
+  const { planTurn, behind: late } = step.known;
+  const known = { nextSeq: row.nextSeq - late, head: row.liveHead, planTurn };
+  return ({ store }) => store.claimKnown(handed, step.worker, known);
+}
+
+function ofActor(
+  step: Extract<Step, { readonly op: 'submit' | 'drain' }>,
+  ref: SessionRef,
+  row: SessionState['actors'][number] | undefined,
+): Act {
+  if (row === undefined) return async () => null;
+  const of = { ...ref, actor: row.actor };
+  if (step.op === 'submit') return ({ store }) => store.submitEvent(of, step.id, `{"type":"${step.id}"}`);
+  return ({ store }) => store.drain(of, step.dispatch);
+}
+
+function builderOn(ref: SessionRef, { session: row }: SessionState, late = 0): CommitBuilder {
+  const { config: _, ...head } = row;
+  return new CommitBuilder({ ...ref, ...head, nextSeq: head.nextSeq - late, watched: false });
+}
+
+function accepting(step: Of<typeof accept>, ref: SessionRef, state: SessionState): Commit {
+  const builder = builderOn(ref, state);
+  const { liveHead } = state.session;
+  const { turn, priority } = step;
+  builder.lists.turns.push({
+    turn,
+    head: liveHead,
+    number: builder.takeTurnNumber() - step.number,
+    priority,
+  });
+  if (step.key !== undefined)
+    builder.lists.keys.push({ key: step.key, turn, inputDigest: blake3Hex(step.key) });
+  builder.append(liveHead, { kind: 'head-moved', turnId: turn, body: { head: liveHead } });
+  builder.lists.actors.push(actorRow(turn, 0, 1));
+  builder.lists.events.push(eventRow(turn, 'init', 1));
+  if (step.child !== undefined) callRows(builder, turn, step.child, priority);
+  return builder.build();
+}
+
+function hopping(step: HopStep, ref: SessionRef, state: SessionState): Commit {
+  const builder = builderOn(ref, state, step.behind);
+  const { liveHead } = state.session;
+  const settled =
+    step.settle &&
+    nth(
+      state.calls.filter(({ fence }) => fence > 0),
+      step.settle.call,
+    );
+  if (step.settle !== undefined && settled !== undefined) {
+    const { actor, child: name, fence } = settled;
+    const again = step.settle.status === 'queued' ? 1 : 0;
+    const by = { attemptBy: again, dispatchBy: again } as const;
+    builder.settle = {
+      actor,
+      child: name,
+      fence: fence - step.settle.behind,
+      status: step.settle.status,
+      ...by,
+    };
+  }
+  changeActors(builder, step, state);
+  changeRows(builder, step, state);
+  if (step.record) builder.append(liveHead, { kind: 'head-moved', turnId: null, body: { head: liveHead } });
+  return builder.build();
+}
+
+function changeActors(builder: CommitBuilder, step: HopStep, { actors }: SessionState): void {
+  const { lists } = builder;
+  const changed = step.actor && nth(actors, step.actor.actor);
+  if (step.actor !== undefined && changed !== undefined) {
+    const { status, behind: late, event } = step.actor;
+    const base = changed.revision - late;
+    const parked = status === 'parked' ? { parkedReason: 'unreadable' } : {};
+    lists.actors.push({ ...actorRow(changed.actor, base, base + 1), status, ...parked });
+    if (event !== undefined) lists.events.push(eventRow(changed.actor, event, base + 1));
+  }
+  const told = step.event && nth(actors, step.event.actor);
+  if (step.event === undefined || told === undefined) return;
+  const revision = step.event.late ? told.revision : null;
+  lists.events.push({ ...eventRow(told.actor, step.event.id, null), revision });
+}
+
+function changeRows(
+  builder: CommitBuilder,
+  step: HopStep,
+  { actors, calls, turns, session: row }: SessionState,
+): void {
+  const { lists } = builder;
+  const spawning = step.call && nth(actors, step.call.actor);
+  if (step.call !== undefined && spawning !== undefined) callRows(builder, spawning.actor, step.call.child);
+  const cancelled = step.cancel === undefined ? undefined : nth(calls, step.cancel);
+  if (cancelled !== undefined) lists.cancels.push({ actor: cancelled.actor, child: cancelled.child });
+  const timed = step.timer && nth(actors, step.timer.actor);
+  if (step.timer !== undefined && timed !== undefined) {
+    const { timer: name, delayMs } = step.timer;
+    lists.timers.push({ actor: timed.actor, timer: name, event: '{}', revision: timed.revision, delayMs });
+  }
+  const cleared = step.clear && nth(actors, step.clear.actor);
+  if (step.clear !== undefined && cleared !== undefined)
+    lists.clearedTimers.push({ actor: cleared.actor, timer: step.clear.timer });
+  const closed = step.closed === undefined ? undefined : nth(turns, step.closed);
+  if (closed === undefined) return;
+  lists.turnChanges.push({ turn: closed.turn, status: 'closed', outcome: 'completed', steps: 2, bytes: 9 });
+  lists.heads.push({ head: row.liveHead, openTurn: closed.turn });
+}
+
+/** Folded events as data: databases space their JSON as they like, and events of one revision have no order. */
+function unfold(event: SessionState['events'][number]) {
+  if (event.id !== 'all') return event;
+  return { ...event, event: sorted(JSON.parse(event.event) as readonly unknown[]) };
+}
+
+/** Rows whose order nobody is promised. */
+function sorted<Row>(rows: readonly Row[] | null): readonly Row[] | null {
+  return rows && [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}
+
+function nth<T>(list: readonly T[], place: number): T | undefined {
+  return list[place % list.length];
+}
