@@ -14,6 +14,9 @@ export interface TestRedis {
   kill(): Promise<void>;
   /** Starts it again, empty, on the same port. */
   restart(): Promise<void>;
+  /** Takes connections and answers nothing, until `thaw`. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -34,7 +37,11 @@ export function redisAvailable(): boolean {
 
 export async function startRedis(): Promise<TestRedis> {
   const given = process.env.TEST_REDIS_URL;
-  if (given !== undefined) return borrowed(given);
+  return given === undefined ? startOwnRedis() : borrowed(given);
+}
+
+/** The local binary whatever TEST_REDIS_URL says: a server that may be killed. */
+export async function startOwnRedis(): Promise<TestRedis> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   let server = await launch(port, url);
@@ -47,6 +54,8 @@ export async function startRedis(): Promise<TestRedis> {
       await kill();
       server = await launch(port, url);
     },
+    freeze: async () => void server.kill('SIGSTOP'),
+    thaw: async () => void server.kill('SIGCONT'),
     stop: () => end(server, 'SIGTERM'),
   };
 }
@@ -55,7 +64,8 @@ function borrowed(url: string): TestRedis {
   const refuse = async () => {
     throw new Error('TEST_REDIS_URL names a server this test did not start; it may not be stopped');
   };
-  return { url, controllable: false, kill: refuse, restart: refuse, stop: async () => undefined };
+  const refusals = { kill: refuse, restart: refuse, freeze: refuse, thaw: refuse };
+  return { url, controllable: false, ...refusals, stop: async () => undefined };
 }
 
 async function launch(port: number, url: string): Promise<ChildProcess> {
