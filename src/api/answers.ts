@@ -1,10 +1,11 @@
 /** Rows as the answers show them. */
 import type { z } from 'zod';
-import type { TurnRow, TurnWithRecords } from '../db/queries/find-turn.ts';
+import type { TurnWithRecords } from '../db/queries/find-turn.ts';
 import type { SessionRow } from '../db/queries/read-sessions.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import { finalAnswer, foldTurn } from '../ledger/view.ts';
 import type * as schemas from './schemas.ts';
+import { snapshotOf, stateOf } from './turn-state.ts';
 
 type SessionAnswer = z.infer<typeof schemas.session>;
 type TurnAnswer = z.infer<typeof schemas.turn>;
@@ -46,7 +47,7 @@ export function turnAnswer({ row, records }: TurnWithRecords): TurnAnswer {
     head: row.head,
     number: row.number,
     state: stateOf(row),
-    phase: phaseOf(row),
+    phase: snapshotOf(row.actor.snapshot).phase,
     outcome: row.outcome,
     reason: row.reason,
     steps: row.steps,
@@ -59,21 +60,11 @@ export function turnAnswer({ row, records }: TurnWithRecords): TurnAnswer {
         .map((record) => record.body as BodyOf<'work-receipt'>),
     ),
     metadata: accepted?.metadata ?? {},
+    retry_of: accepted?.retryOf ?? null,
     accepted_at: row.acceptedAt.toISOString(),
     started_at: row.startedAt?.toISOString() ?? null,
     closed_at: row.closedAt?.toISOString() ?? null,
   };
-}
-
-function phaseOf(row: TurnRow): string {
-  const { value } = JSON.parse(row.actor.snapshot) as { readonly value: unknown };
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function stateOf(row: TurnRow): TurnAnswer['state'] {
-  if (row.status === 'closed') return 'closed';
-  if (row.actor.status === 'parked') return 'parked';
-  return row.status === 'running' && phaseOf(row) === 'waiting' ? 'waiting' : row.status;
 }
 
 function usageOf(receipts: readonly BodyOf<'work-receipt'>[]): UsageAnswer {

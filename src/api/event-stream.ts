@@ -48,7 +48,6 @@ class EventStream {
   #next = 0;
   #seq: number;
   #ordinal = 0;
-  #saidWaiting = false;
   #stalled: NodeJS.Timeout | null = null;
 
   constructor(feed: TurnFeed, response: ServerResponse, options: StreamOptions) {
@@ -61,7 +60,7 @@ class EventStream {
   /** Sends what the client has room for. */
   pump(): void {
     while (this.#isOpen() && !this.#response.writableNeedDrain) {
-      if (this.#sendEvent() || this.#sendWaiting()) continue;
+      if (this.#sendEvent()) continue;
       if (this.#feed.ended) {
         this.#response.end();
         return;
@@ -104,15 +103,6 @@ class EventStream {
       this.#response.write(renderEvent(event));
       return true;
     }
-  }
-
-  /** Waiting is a state and no record: it is told once a stream each time it begins. */
-  #sendWaiting(): boolean {
-    const says = this.#feed.waiting && !this.#saidWaiting;
-    this.#saidWaiting = this.#feed.waiting;
-    if (says)
-      this.#response.write(renderEvent({ id: null, type: 'turn.waiting', data: { for: 'approval' } }));
-    return says;
   }
 
   #sendFrame(): boolean {

@@ -10,8 +10,8 @@ interface EventEntry {
   readonly meaning: string;
   /** Members of `data`, in words. */
   readonly data: string;
-  /** Durable: the record it comes from. Live: a frame of the bus. State: where the turn stands when it is read. */
-  readonly source: RecordKind | 'live' | 'state';
+  /** Durable: the record it comes from. Live: a frame of the bus. */
+  readonly source: RecordKind | 'live';
 }
 
 export const TURN_EVENTS = {
@@ -76,10 +76,21 @@ export const TURN_EVENTS = {
     data: 'step, index, name, status, evidence, windowed',
     source: 'tool-result',
   },
+  'turn.steered': {
+    meaning: 'What was said meanwhile is part of the turn from this step on.',
+    data: 'step, messages',
+    source: 'turn-steered',
+  },
   'turn.waiting': {
-    meaning: 'A person must allow a call: approve or deny it by a signal.',
-    data: 'for',
-    source: 'state',
+    meaning:
+      'A person must allow calls (approve or deny), or decide about calls whose outcome is unknown (decide), by a signal.',
+    data: 'for, calls',
+    source: 'turn-waiting',
+  },
+  'turn.decided': {
+    meaning: 'A person decided; the turn goes on.',
+    data: 'for, decision',
+    source: 'turn-decided',
   },
   'turn.parked': {
     meaning: 'No process of this version can move the turn; retry it when one can.',
@@ -196,6 +207,18 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
   'tool-result': reader('tool-result', ({ step, index, name, status, evidence, windowed }) => ({
     type: 'tool.completed',
     data: { step, index, name, status, evidence, windowed },
+  })),
+  'turn-steered': reader('turn-steered', ({ step, upTo }) => ({
+    type: 'turn.steered',
+    data: { step, messages: upTo },
+  })),
+  'turn-waiting': reader('turn-waiting', ({ for: question, calls }) => ({
+    type: 'turn.waiting',
+    data: { for: question, calls },
+  })),
+  'turn-decided': reader('turn-decided', ({ for: question, decision }) => ({
+    type: 'turn.decided',
+    data: { for: question, decision },
   })),
   'actor-parked': reader('actor-parked', ({ reason }) => ({ type: 'turn.parked', data: { reason } })),
   'turn-closed': reader('turn-closed', ({ outcome, reason, steps }) => ({

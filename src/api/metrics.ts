@@ -18,7 +18,12 @@ export const METRICS = {
   turnwright_queue_depth: {
     type: 'gauge',
     labels: ['pool'],
-    help: 'Jobs of a pool that no worker has taken: handed to the queue or held back.',
+    help: 'Jobs of a pool that no worker has taken: handed to the queue, held back, or not due yet.',
+  },
+  turnwright_queue_delayed: {
+    type: 'gauge',
+    labels: ['pool'],
+    help: 'The part of the depth that is not due yet: retries and waits for a provider’s rate limit.',
   },
   turnwright_queue_oldest_seconds: {
     type: 'gauge',
@@ -89,10 +94,12 @@ function registryOf(pools: readonly PoolState[], totals: readonly Total[], stuck
   const counter = (name: MetricName) =>
     new Counter({ name, help: METRICS[name].help, labelNames: METRICS[name].labels, registers: [registry] });
   const depth = gauge('turnwright_queue_depth');
+  const delayed = gauge('turnwright_queue_delayed');
   const oldest = gauge('turnwright_queue_oldest_seconds');
   for (const pool of POOLS) {
     const state = pools.find((each) => each.pool === pool);
-    depth.set({ pool }, (state?.admitted ?? 0) + (state?.backlog ?? 0));
+    depth.set({ pool }, (state?.admitted ?? 0) + (state?.backlog ?? 0) + (state?.delayed ?? 0));
+    delayed.set({ pool }, state?.delayed ?? 0);
     oldest.set({ pool }, state?.oldestSeconds ?? 0);
   }
   gauge('turnwright_stuck_turns').set(stuck);

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { inputBlock, json } from '../ledger/blocks.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../ledger/errors.ts';
-import { OUTCOMES } from '../ledger/kinds.ts';
+import { OUTCOMES, TURN_MODES } from '../ledger/kinds.ts';
 import { PROVIDER_KINDS } from '../providers/contract.ts';
+import { TURN_STATES } from './turn-state.ts';
 
 const MAX_NAME_CHARS = 100;
 const MAX_TOOLS = 1_000;
@@ -53,14 +54,23 @@ export const newSession = z.strictObject({
 });
 export type NewSession = z.infer<typeof newSession>;
 
+const turnInput = z
+  .union([z.string(), z.array(inputBlock).min(1).max(MAX_INPUT_BLOCKS)])
+  .refine(saysSomething, 'a text that is not blank, or an image');
+
+/** A text alone is one block of it. */
+export function inputBlocks(input: z.infer<typeof turnInput>): readonly z.infer<typeof inputBlock>[] {
+  return typeof input === 'string' ? [{ type: 'text', text: input }] : input;
+}
+
 export const newTurn = z.strictObject({
-  input: z
-    .union([z.string(), z.array(inputBlock).min(1).max(MAX_INPUT_BLOCKS)])
-    .refine(saysSomething, 'a text that is not blank, or an image'),
+  input: turnInput,
   mode: z
-    .enum(['enqueue', 'reject'])
+    .enum(TURN_MODES)
     .optional()
-    .describe('What happens while another turn runs. This version takes the modes enqueue and reject.'),
+    .describe(
+      'While another turn runs: wait behind it (enqueue, the default), join it at its next step (steer; the answer is that turn), cancel it first (interrupt), or be refused (reject).',
+    ),
   priority: z.int().min(0).max(MAX_PRIORITY).optional().describe('0, the default, is the most urgent.'),
   budget: z
     .strictObject({
@@ -73,9 +83,19 @@ export const newTurn = z.strictObject({
 });
 export type NewTurn = z.infer<typeof newTurn>;
 
-export const signal = z.strictObject({
-  type: z.enum(['approve', 'deny']).describe('This version takes approve and deny.'),
-});
+const decision = (type: 'approve' | 'deny', meaning: string) =>
+  z.strictObject({ type: z.literal(type).describe(meaning) });
+export const signal = z.discriminatedUnion('type', [
+  decision('approve', 'Run the calls the turn waits with.'),
+  decision('deny', 'Run none of the calls that need consent.'),
+  z.strictObject({
+    type: z.literal('decide'),
+    rerun: z
+      .boolean()
+      .describe('Run the calls whose outcome is unknown again, or tell the model that it is unknown.'),
+  }),
+  z.strictObject({ type: z.literal('steer'), input: turnInput.describe('Joins the turn at its next step.') }),
+]);
 export type Signal = z.infer<typeof signal>;
 
 export const page = z.strictObject({
@@ -110,8 +130,6 @@ export const usage = z.strictObject({
   output_tokens: z.number(),
 });
 
-const TURN_STATES = ['accepted', 'running', 'waiting', 'parked', 'closed'] as const;
-
 export const turn = z.strictObject({
   id: z.uuid(),
   session: z.uuid(),
@@ -127,6 +145,7 @@ export const turn = z.strictObject({
   parked_reason: z.string().nullable(),
   usage,
   metadata: z.record(z.string(), json),
+  retry_of: z.uuid().nullable().describe('The closed turn whose directive this one carries again.'),
   accepted_at: time,
   started_at: time.nullable(),
   closed_at: time.nullable(),
@@ -154,6 +173,22 @@ export const verdict = z.strictObject({
   records: count,
   last_digest: z.string().nullable(),
   fault: z.strictObject({ seq: count, kind: z.string(), problem: z.string() }).nullable(),
+  broken: z
+    .string()
+    .nullable()
+    .describe('The first law that what is stored beside the records breaks, as "number: reason".'),
+});
+
+export const rebuild = z.strictObject({
+  session: z.uuid(),
+  restored: z.boolean().describe('The projections were written anew.'),
+  differences: z.array(
+    z.strictObject({
+      table: z.string(),
+      key: z.string(),
+      found: z.enum(['missing', 'surplus', 'different']),
+    }),
+  ),
 });
 
 export const stuckTurn = z.strictObject({

@@ -1,12 +1,15 @@
 /** Sessions: made, listed, shown, archived, verified. */
 import { z } from 'zod';
-import { archiveSession, listSessions } from '../db/queries/read-sessions.ts';
-import { ChainVerifier, type Verdict } from '../ledger/verify.ts';
-import { createSession } from '../runtime/sessions.ts';
+import { listSessions } from '../db/queries/read-sessions.ts';
+import { MACHINES } from '../machines/registry.ts';
+import type { Difference } from '../runtime/differences.ts';
+import { rebuildSession } from '../runtime/rebuild.ts';
+import { archiveSession, createSession } from '../runtime/sessions.ts';
+import { verifySession } from '../runtime/verify-session.ts';
 import { sessionAnswer } from './answers.ts';
 import { type ApiContext, type Call, type Route, route } from './contract.ts';
-import { refOf, sessionNotFound, theSession } from './found.ts';
-import { newSession, noQuery, page, session, verdict } from './schemas.ts';
+import { sessionNotFound, theSession } from './found.ts';
+import { newSession, noQuery, page, rebuild, session, verdict } from './schemas.ts';
 import { sessionConfig } from './session-config.ts';
 
 const oneSession = z.strictObject({ session });
@@ -76,7 +79,8 @@ export const SESSION_ROUTES: readonly Route[] = [
     answers: { 200: { description: 'The archived session.', schema: oneSession } },
     errors: [],
     handle: async (context, call) => {
-      const known = await archiveSession(context.services.pool, call.caller.tenant, call.id);
+      const ref = { tenant: call.caller.tenant, session: call.id };
+      const known = await archiveSession(context.services.engine, ref);
       if (!known) throw sessionNotFound(call.id);
       return { status: 200, body: { session: sessionAnswer(await theSession(context, call)) } };
     },
@@ -84,7 +88,8 @@ export const SESSION_ROUTES: readonly Route[] = [
   route({
     method: 'GET',
     path: '/v1/sessions/:id/verify',
-    summary: 'Check every record of a session against its hash chain',
+    summary:
+      'Check every record of a session against its hash chain, and all that is stored beside them against its laws',
     access: 'turns:read',
     missing: 'session_not_found',
     query: noQuery,
@@ -94,17 +99,49 @@ export const SESSION_ROUTES: readonly Route[] = [
     errors: [],
     handle: async (context, call) => ({ status: 200, body: await verified(context, call) }),
   }),
+  route({
+    method: 'POST',
+    path: '/v1/sessions/:id/rebuild',
+    summary: 'Make every projection of a session anew of its records and events, and mend what differs',
+    access: 'admin',
+    missing: 'session_not_found',
+    answers: { 200: { description: 'What differed; nothing, in a sound session.', schema: rebuild } },
+    errors: ['ledger_corrupt', 'busy'],
+    handle: async (context, call) => ({ status: 200, body: await rebuilt(context, call) }),
+  }),
 ];
 
-/** Up to the end the session row states: what is appended meanwhile is the next check's. */
-async function verified(context: ApiContext, call: Call): Promise<z.infer<typeof verdict>> {
-  const row = await theSession(context, call);
-  const verifier = new ChainVerifier(row.session);
-  for await (const record of context.services.store.records(refOf(call.caller.tenant, row))) {
-    if (record.seq > row.records || !verifier.next(record)) break;
-  }
-  const result: Verdict = verifier.end({ nextSeq: row.records + 1, lastDigest: row.lastDigest });
-  return result.ok
-    ? { session: row.session, ok: true, records: result.records, last_digest: result.lastDigest, fault: null }
-    : { session: row.session, ok: false, records: row.records, last_digest: null, fault: result.fault };
+async function verified({ services }: ApiContext, call: Call): Promise<z.infer<typeof verdict>> {
+  const ref = { tenant: call.caller.tenant, session: call.id };
+  const found = await verifySession({ store: services.store, registry: MACHINES }, ref);
+  if (found === null) throw sessionNotFound(call.id);
+  const { chain, broken } = found;
+  const { session } = ref;
+  return chain.ok
+    ? {
+        session,
+        ok: broken === null,
+        records: chain.records,
+        last_digest: chain.lastDigest,
+        fault: null,
+        broken,
+      }
+    : { session, ok: false, records: chain.fault.seq, last_digest: null, fault: chain.fault, broken };
+}
+
+/** The session's own row may be what is gone: only its records must stand. */
+async function rebuilt({ services }: ApiContext, call: Call): Promise<z.infer<typeof rebuild>> {
+  const ref = { tenant: call.caller.tenant, session: call.id };
+  const { store, upkeep } = services;
+  const found = await rebuildSession({ store, upkeep, registry: MACHINES }, ref);
+  const what = ({ stored, rebuilt: made }: Difference) =>
+    stored === null ? 'missing' : made === null ? 'surplus' : 'different';
+  return {
+    session: ref.session,
+    restored: found.restored,
+    differences: found.differences.map((difference) => {
+      const { table, key } = difference;
+      return { table, key, found: what(difference) };
+    }),
+  };
 }

@@ -46,7 +46,6 @@ export class TurnFeed {
   #ordinal = 0;
   #lastSeq = 0;
   #readTo = 0;
-  #waiting = false;
   #ended = false;
   #isReading = false;
   #again = false;
@@ -62,11 +61,6 @@ export class TurnFeed {
 
   get live(): readonly LiveFrame[] {
     return this.#live;
-  }
-
-  /** A person must decide before the turn goes on. */
-  get waiting(): boolean {
-    return this.#waiting;
   }
 
   /** No event will follow those in `events`. */
@@ -140,7 +134,6 @@ export class TurnFeed {
       if (event !== null) this.#accept(event);
     }
     this.#readTo = news.readTo;
-    this.#waiting = !news.closed && stateOf(news.snapshot) === 'waiting';
     // One that came during this read may be ahead of it still.
     for (const frame of this.#early.splice(0)) {
       if (seqOf(frame) > this.#readTo) this.#early.push(frame);
@@ -209,8 +202,4 @@ function stepOf(frame: Pick<DeltaFrame, 'data'>): number {
 
 function indexOf(frame: Pick<DeltaFrame, 'data'>): number | undefined {
   return (frame.data as { readonly index?: number }).index;
-}
-
-function stateOf(snapshot: string): unknown {
-  return (JSON.parse(snapshot) as { readonly value?: unknown }).value;
 }

@@ -12,7 +12,7 @@ import { parsePlace, START } from './event-ids.ts';
 import { streamEvents } from './event-stream.ts';
 import { isClosing } from './events.ts';
 import { refOf, shownTurn, theTurn } from './found.ts';
-import { type NewTurn, newTurn, noQuery, replayed, turn } from './schemas.ts';
+import { inputBlocks, type NewTurn, newTurn, noQuery, replayed, turn } from './schemas.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,200}$/u;
@@ -91,7 +91,7 @@ function acceptRequest({ services }: ApiContext, { body, request }: Call<NewTurn
   const { limits, intent } = services.config;
   return {
     turn: services.newId(),
-    input: typeof body.input === 'string' ? [{ type: 'text', text: body.input }] : body.input,
+    input: inputBlocks(body.input),
     mode: body.mode ?? 'enqueue',
     priority: body.priority ?? 0,
     idempotencyKey: idempotencyKey(request.headers['idempotency-key']),

@@ -25,11 +25,15 @@ export const COMMANDS: readonly Entry[] = [
   entry('turn replay', "Run a turn's events again and compare", async () => ({
     command: (await turn()).replay,
   })),
+  entry('turn why', 'Say what a turn waits for', async () => ({ command: (await turn()).why })),
   entry('turn stuck', 'List turns that nothing moves', async () => ({ command: (await turn()).stuck })),
   entry('turn retry', 'Set a parked or stuck turn going', async () => ({ command: (await turn()).retry })),
   entry('session create', 'Create a session', async () => ({ command: (await session()).create })),
   entry('session show', 'Show a session', async () => ({ command: (await session()).show })),
   entry('session verify', "Check a session's records", async () => ({ command: (await session()).verify })),
+  entry('session rebuild', 'Make the projections of a session anew', async () => ({
+    command: (await session()).rebuild,
+  })),
   entry('keys create', 'Create an API key', async () => ({ command: (await keys()).create })),
   entry('keys list', 'List API keys', async () => ({ command: (await keys()).list })),
   entry('keys revoke', 'Revoke an API key', async () => ({ command: (await keys()).revoke })),

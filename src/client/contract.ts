@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { TurnEventType } from '../api/events.ts';
 import type * as schemas from '../api/schemas.ts';
+import type * as explanations from '../api/why-schema.ts';
 import type { Json } from '../ledger/json.ts';
 
 export type NewSession = schemas.NewSession;
@@ -9,8 +10,10 @@ export type Session = z.infer<typeof schemas.session>;
 export type Turn = z.infer<typeof schemas.turn>;
 export type Signal = schemas.Signal;
 export type Replay = z.infer<typeof schemas.replayed>;
+export type Rebuild = z.infer<typeof schemas.rebuild>;
 export type Verdict = z.infer<typeof schemas.verdict>;
 export type StuckTurn = z.infer<typeof schemas.stuckTurn>;
+export type Why = explanations.Why;
 export type LegInfo = z.infer<typeof schemas.leg>;
 export type TurnInput = schemas.NewTurn['input'];
 

@@ -2,6 +2,7 @@ export { SERVER_UNREACHABLE, TurnwrightApiError } from './api-error.ts';
 export type {
   LegInfo,
   NewSession,
+  Rebuild,
   Replay,
   Session,
   Signal,
@@ -11,6 +12,7 @@ export type {
   TurnInput,
   TurnOptions,
   Verdict,
+  Why,
 } from './contract.ts';
 export type { Fetch } from './http.ts';
 export type { FollowOptions, TurnHandle } from './turn-handle.ts';

@@ -1,6 +1,6 @@
 /** One turn, followed from afar. */
 import { SERVER_UNREACHABLE, TurnwrightApiError } from './api-error.ts';
-import type { Signal, Turn, TurnEvent } from './contract.ts';
+import type { Signal, Turn, TurnEvent, TurnOptions } from './contract.ts';
 import { readEvents } from './event-stream.ts';
 import type { Http } from './http.ts';
 import { Seen } from './seen.ts';
@@ -91,13 +91,21 @@ export class TurnHandle {
     return this.#post('/signals', signal);
   }
 
-  /** Sets a parked or stuck turn going again. */
-  async retry(): Promise<Turn> {
-    return this.#post('/retry', {});
+  /**
+   * Sets a parked or stuck turn going again. Of one that has ended, enqueues its directive as a new turn and returns
+   * that; the same key is then the same new turn. A key is made when left out.
+   */
+  async retry({
+    idempotencyKey = crypto.randomUUID(),
+  }: Pick<TurnOptions, 'idempotencyKey'> = {}): Promise<Turn> {
+    return this.#post('/retry', {}, { 'idempotency-key': idempotencyKey });
   }
 
-  async #post(path: string, body: unknown): Promise<Turn> {
-    const { turn } = await this.#http.json<{ turn?: Turn }>('POST', `${this.#path()}${path}`, { body });
+  async #post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Turn> {
+    const { turn } = await this.#http.json<{ turn?: Turn }>('POST', `${this.#path()}${path}`, {
+      body,
+      headers,
+    });
     return turn ?? this.get();
   }
 

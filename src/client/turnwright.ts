@@ -2,6 +2,7 @@
 import type {
   LegInfo,
   NewSession,
+  Rebuild,
   Replay,
   Session,
   StuckTurn,
@@ -9,6 +10,7 @@ import type {
   TurnInput,
   TurnOptions,
   Verdict,
+  Why,
 } from './contract.ts';
 import { type Fetch, Http } from './http.ts';
 import { TurnHandle } from './turn-handle.ts';
@@ -66,6 +68,11 @@ class Sessions {
     return this.#http.json('GET', `${sessionPath(id)}/verify`, { signal });
   }
 
+  /** Makes every projection of the session anew of its records and events, and mends what differs. */
+  async rebuild(id: string, signal?: AbortSignal): Promise<Rebuild> {
+    return this.#http.json('POST', `${sessionPath(id)}/rebuild`, { signal });
+  }
+
   /** Enqueues a turn; it runs whether anybody follows it or not. */
   async turn(
     id: string,
@@ -101,6 +108,11 @@ class Turns {
   /** Runs the turn's events again and says of each whether the stored snapshot comes out. */
   async replay(id: string, signal?: AbortSignal): Promise<Replay> {
     return this.#http.json('GET', `/v1/turns/${encodeURIComponent(id)}/replay`, { signal });
+  }
+
+  /** What a turn waits for, or how it ended, in a few sentences, with the facts they are made of. */
+  async why(id: string, signal?: AbortSignal): Promise<Why> {
+    return this.#http.json('GET', `/v1/turns/${encodeURIComponent(id)}/why`, { signal });
   }
 
   /** Turns that nothing moves, each with the reason and what to do. */

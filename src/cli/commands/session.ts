@@ -1,5 +1,5 @@
 /** One session, over HTTP. */
-import type { Session } from '../../client/index.ts';
+import type { Session, Verdict } from '../../client/index.ts';
 import type { Command } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { shown } from '../output.ts';
@@ -52,15 +52,34 @@ export const verify: Command = {
   ...ONE_SESSION,
   run: async ({ context, output, positionals: [id = ''] }) => {
     const verdict = await (await connect(context)).sessions.verify(id, context.stopped);
-    const { ok, records, fault } = verdict;
-    output.result(verdict, () =>
-      ok
-        ? `All ${records} records stand as they were written.`
-        : `Record ${fault?.seq} (${fault?.kind}) is wrong: ${shown(fault?.problem ?? 'unknown')}. Nothing after it is trusted.`,
-    );
-    return ok ? EXIT.done : EXIT.failed;
+    output.result(verdict, () => verdictText(verdict));
+    return verdict.ok ? EXIT.done : EXIT.failed;
   },
 };
+
+export const rebuild: Command = {
+  name: 'session rebuild',
+  summary: 'Make every projection of a session anew and mend what differs',
+  ...ONE_SESSION,
+  run: async ({ context, output, positionals: [id = ''] }) => {
+    const rebuilt = await (await connect(context)).sessions.rebuild(id, context.stopped);
+    output.result(rebuilt, () =>
+      rebuilt.differences.length === 0
+        ? 'Every projection is what the originals make: nothing was written.'
+        : rebuilt.differences
+            .map(({ table, key, found }) => `${table} ${shown(key)} was ${found}`)
+            .join('\n'),
+    );
+    return EXIT.done;
+  },
+};
+
+function verdictText({ ok, records, fault, broken }: Verdict): string {
+  if (fault !== null)
+    return `Record ${fault.seq} (${fault.kind}) is wrong: ${shown(fault.problem)}. Nothing after it is trusted.`;
+  if (!ok) return `All ${records} records stand as they were written, but law ${shown(broken ?? '')}.`;
+  return `All ${records} records stand as they were written, and what is stored beside them agrees.`;
+}
 
 function sessionText(session: Session): string {
   return [

@@ -121,13 +121,37 @@ export const stuck: Command = {
   },
 };
 
-export const retry: Command = {
-  name: 'turn retry',
-  summary: 'Set a parked or stuck turn going again',
+export const why: Command = {
+  name: 'turn why',
+  summary: 'Say in a few sentences what a turn waits for, or how it ended',
   ...ONE_TURN,
   run: async ({ context, output, positionals: [id = ''] }) => {
-    const turn = await (await connect(context)).turns.handle(id).retry();
-    output.result({ turn }, () => `Turn ${turn.id} is ${turn.state}.`);
+    const told = await (await connect(context)).turns.why(id, context.stopped);
+    output.result(told, () => told.sentences.map(shown).join('\n'));
+    return EXIT.done;
+  },
+};
+
+export const retry: Command = {
+  name: 'turn retry',
+  summary: 'Set a parked or stuck turn going again; enqueue the directive of a closed one as a new turn',
+  ...ONE_TURN,
+  options: {
+    key: {
+      type: 'string',
+      value: 'KEY',
+      help: 'idempotency key of a new turn: the same key is the same turn',
+    },
+  },
+  run: async ({ context, output, positionals: [id = ''], text }) => {
+    const key = text('key');
+    const handle = (await connect(context)).turns.handle(id);
+    const turn = await handle.retry(key === undefined ? {} : { idempotencyKey: key });
+    output.result({ turn }, () =>
+      turn.retry_of === null || turn.id === id.toLowerCase()
+        ? `Turn ${turn.id} is ${turn.state}.`
+        : `Turn ${turn.id} is ${turn.state}; it carries the directive of ${turn.retry_of} again.`,
+    );
     return EXIT.done;
   },
 };

@@ -28,6 +28,7 @@ describe.each(['postgres', 'redis'] as const)('the board on %s', (backend) => {
       readonly id: string;
       readonly data: JobRef;
       readonly failedReason?: string;
+      readonly externalUrl?: { readonly displayText: string; readonly href: string };
     }[];
   };
   const press = (pool: Pool, id: string, headers: Record<string, string> = SAME_ORIGIN) =>
@@ -79,6 +80,39 @@ describe.each(['postgres', 'redis'] as const)('the board on %s', (backend) => {
     const closed = await api.closed(turn);
     expect(closed).toMatchObject({ outcome: 'completed' });
     expect(closed.answer).toContain('Ida Brandt');
+  });
+
+  it('RUN-11 a job of a turn links to the page that says why the turn stands where it stands', async () => {
+    const { turn } = await failedStep();
+    const [job] = await jobsOf('step', 'failed');
+    expect(job?.externalUrl).toEqual({ displayText: 'Why', href: `/board/why/${api.stack.tenant}/${turn}` });
+    await api.stack.sql(`UPDATE turnwright.side_calls SET last_error = $2 WHERE actor_id = $1`, [
+      turn,
+      'internal: <script>alert("x")</script>',
+    ]);
+    const page = await send(api.url, 'GET', job?.externalUrl?.href ?? '', {});
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+    expect(page.body).toMatch(/<li>T1 has been stepping for .*<\/li>/u);
+    expect(page.body).toContain('step-1 was handed to the queue');
+    expect(page.body).toContain('&lt;script&gt;');
+    expect(page.body).not.toContain('<script');
+    expect(page.body).toContain('href="/board"');
+    for (const pool of ['probe', 'upkeep'] as const) {
+      const ref = { tenant: api.stack.tenant, session: turn, actor: turn, child: 'fold', dispatch: 1 };
+      await api.services.queue.admit(pool, [{ ref, priority: 0 }]);
+      const [other] = await jobsOf(pool, 'waiting');
+      expect([other?.id, other?.externalUrl]).toEqual([jobId(ref), undefined]);
+    }
+    await api.services.queue
+      .queues()
+      .get('step')
+      ?.add('foreign', { not: 'ours' } as never);
+    const foreign = (await jobsOf('step', 'waiting')).find(
+      (each) => each.externalUrl?.displayText === 'No turn',
+    );
+    expect(foreign?.externalUrl?.href).toBe('/board');
   });
 
   it('RUN-03 a retry pressed on a job whose row has moved on changes nothing', async () => {
@@ -146,22 +180,22 @@ describe('who may see the board', () => {
   afterEach(() => api.close());
 
   it('answers to this machine’s own names alone on a loopback listener', async () => {
-    const statusFor = (host: string) =>
+    const statusFor = (host: string, path = '/board/api/queues') =>
       new Promise<number>((resolve, reject) => {
         const { port } = new URL(api.url);
-        const asked = request(
-          { host: '127.0.0.1', port, path: '/board/api/queues', headers: { host } },
-          (response) => {
-            response.resume();
-            response.on('end', () => resolve(response.statusCode ?? 0));
-          },
-        );
+        const asked = request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
+          response.resume();
+          response.on('end', () => resolve(response.statusCode ?? 0));
+        });
         asked.on('error', reject);
         asked.end();
       });
     expect(await statusFor('localhost:4080')).toBe(200);
     expect(await statusFor('[::1]')).toBe(200);
     expect(await statusFor('rebound.example')).toBe(403);
+    expect(await statusFor('rebound.example', `/board/why/${api.stack.tenant}/${api.stack.tenant}`)).toBe(
+      403,
+    );
     expect(await statusFor('127.0.0.1.evil.example')).toBe(403);
   });
 
@@ -177,11 +211,19 @@ describe('who may see the board', () => {
         401,
         'Basic realm="turnwright board", charset="UTF-8"',
       ]);
-      for (const path of ['/board/api/queues', '/board/queue/turnwright-step'])
+      const turn = await api.turn(await api.session(), { input: QUESTION });
+      const why = `/board/why/${api.stack.tenant}/${turn}`;
+      for (const path of ['/board/api/queues', '/board/queue/turnwright-step', why])
         expect((await send(url, 'GET', path, {})).status).toBe(401);
       const reader = await api.keyOf(['turns:read', 'turns:write', 'content']);
-      expect((await send(url, 'GET', '/board', { headers: basic(reader) })).status).toBe(403);
+      for (const path of ['/board', why])
+        expect((await send(url, 'GET', path, { headers: basic(reader) })).status).toBe(403);
       const admin = await api.keyOf(['admin']);
+      expect((await send(url, 'GET', why, { headers: basic(admin) })).body).toContain('T1 has been stepping');
+      for (const path of [`/board/why/${turn}/${turn}`, '/board/why/a/b']) {
+        const missing = await send(url, 'GET', path, { headers: basic(admin) });
+        expect([path, missing.status, missing.body.error.code]).toEqual([path, 404, 'turn_not_found']);
+      }
       const shown = await send(url, 'GET', '/board', { headers: basic(admin) });
       expect([shown.status, shown.headers.get('www-authenticate')]).toEqual([200, null]);
     } finally {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apiRoutes } from '../../../src/api/app.ts';
 import { openApiDocument } from '../../../src/api/openapi.ts';
-import { explain } from '../../../src/api/stuck.ts';
-import { STUCK_CAUSES } from '../../../src/db/queries/list-stuck.ts';
 
 interface Document {
   readonly paths: Readonly<
@@ -57,32 +55,5 @@ describe('the OpenAPI document', () => {
 
   it('is plain JSON', () => {
     expect(JSON.parse(JSON.stringify(document))).toEqual(document);
-  });
-});
-
-describe('why a turn is stuck', () => {
-  it('is said, with what to do, for every cause', () => {
-    const said = STUCK_CAUSES.flatMap((cause) =>
-      [0, 3].map((slots) =>
-        explain({
-          session: 's',
-          turn: 'the-turn',
-          number: 1,
-          cause,
-          machine: 'turn',
-          version: 1,
-          parkedReason: 'it was refused.',
-          child: 'step-2',
-          pool: 'step',
-          slots,
-          sinceSeconds: 1,
-        }),
-      ),
-    );
-    for (const { reason, action } of said) {
-      expect(reason).toMatch(/^[A-Zs].*\.$/u);
-      expect(action).toMatch(/the-turn|worker|version|concurrency/u);
-    }
-    expect(new Set(said.map(({ reason }) => reason)).size).toBe(STUCK_CAUSES.length + 1);
   });
 });

@@ -89,6 +89,22 @@ describe('the client', () => {
     expect(sent[0]?.body).toEqual({ input: 'hello', priority: 3 });
   });
 
+  it('RUN-11 asks why, and sends a key with a retry: the one it is given, else one of its own', async () => {
+    const told = { turn: 't/1', sentences: ['It is not stuck.'] };
+    const { client, sent } = server([json(told), json({ turn: { id: 't2' } }, 202)]);
+    expect(await client.turns.why('t/1')).toEqual(told);
+    const handle = client.turns.handle('t/1');
+    expect(await handle.retry({ idempotencyKey: 'once' })).toEqual({ id: 't2' });
+    await handle.retry();
+    expect(sent.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET http://server/base/v1/turns/t%2F1/why',
+      'POST http://server/base/v1/turns/t%2F1/retry',
+      'POST http://server/base/v1/turns/t%2F1/retry',
+    ]);
+    expect(sent[1]?.headers['idempotency-key']).toBe('once');
+    expect(sent[2]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   it('turns an error of the server into one of its own', async () => {
     const error = { code: 'turn_closed', message: 'It has ended.', details: { outcome: 'failed' } };
     const { client } = server([json({ error }, 409)]);

@@ -26,7 +26,7 @@ describe('the table of commands', () => {
   it('holds every command of the contract that this version has, once', () => {
     expect(new Set(NAMES).size).toBe(NAMES.length);
     const expected = ['demo', 'up', 'migrate', 'api', 'worker', 'chat', 'sim', 'doctor'];
-    const turns = ['enqueue', 'show', 'watch', 'cancel', 'replay', 'stuck', 'retry'].map(
+    const turns = ['enqueue', 'show', 'watch', 'cancel', 'replay', 'why', 'stuck', 'retry'].map(
       (name) => `turn ${name}`,
     );
     const sessions = ['create', 'show', 'verify'].map((name) => `session ${name}`);
