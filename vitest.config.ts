@@ -24,6 +24,14 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts'],
+          testTimeout: SERVICE_LIMIT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'services',
           include: ['test/{contract,integration,e2e,browser}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],

@@ -56,15 +56,11 @@ BEGIN
     ORDER BY t.number DESC LIMIT p_limit) w);
 END $$;
 --> statement-breakpoint
--- Takes a queued call for a worker and brings all it needs; null when the row has moved on. The claim itself
--- may be lost in a crash: then the row is queued again and the sweep hands it over anew.
-CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid) RETURNS json LANGUAGE plpgsql AS $$
+-- Takes a queued call for a worker; null when the row has moved on. The claim itself may be lost in a crash: then the
+-- row is queued again and the sweep hands it over anew.
+CREATE FUNCTION turnwright.take_call(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid) RETURNS turnwright.side_calls LANGUAGE plpgsql AS $$
 DECLARE
   v_call turnwright.side_calls;
-  v_loaded json;
-  v_turn uuid;
-  v_records json;
-  v_planned boolean := true;
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true), set_config('synchronous_commit', 'off', true);
   DELETE FROM turnwright.outbox
@@ -73,34 +69,82 @@ BEGIN
   WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND child_id = p_child
     AND dispatch = p_dispatch AND status = 'queued'
   RETURNING * INTO v_call;
-  IF NOT FOUND THEN
-    RETURN NULL;
+  RETURN v_call;
+END $$;
+--> statement-breakpoint
+CREATE FUNCTION turnwright.call_json(c turnwright.side_calls) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+  SELECT json_build_object('child', c.child_id, 'src', c.src, 'input', c.input, 'attempt', c.attempt, 'fence', c.fence,
+    'dispatch', c.dispatch, 'started', c.started)
+$$;
+--> statement-breakpoint
+-- The two newest packets of a head.
+CREATE FUNCTION turnwright.newest_packets(p_tenant uuid, p_session uuid, p_head uuid) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
+    SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session AND p.head_id = p_head
+    ORDER BY p.from_turn DESC, p.to_turn DESC LIMIT 2) k
+$$;
+--> statement-breakpoint
+CREATE FUNCTION turnwright.claimed(p_tenant uuid, p_session uuid, p_actor uuid, p_call turnwright.side_calls) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_loaded json := turnwright.loaded(p_tenant, p_session, p_actor);
+  v_turn uuid := (v_loaded -> 'actor' ->> 'turn')::uuid;
+  v_head uuid := (v_loaded -> 'turn' ->> 'head')::uuid;
+  v_records json;
+  v_planned boolean := true;
+BEGIN
+  IF p_call.src IN ('step', 'intent', 'tool') THEN
+    v_records := turnwright.turn_records(p_tenant, p_session, v_turn, CASE WHEN p_call.src = 'tool' THEN ARRAY['assistant-message'] END);
   END IF;
-  v_loaded := turnwright.loaded(p_tenant, p_session, p_actor);
-  v_turn := (v_loaded -> 'actor' ->> 'turn')::uuid;
-  IF v_call.src IN ('step', 'intent') THEN
-    v_records := turnwright.turn_records(p_tenant, p_session, v_turn, NULL);
+  IF p_call.src = 'step' THEN
     v_planned := EXISTS (SELECT FROM turnwright.records r WHERE r.tenant_id = p_tenant AND r.session_id = p_session
       AND r.turn_id = v_turn AND r.kind = 'context-plan');
-  ELSIF v_call.src = 'tool' THEN
-    v_records := turnwright.turn_records(p_tenant, p_session, v_turn, ARRAY['assistant-message']);
   END IF;
   RETURN json_build_object(
-    'call', json_build_object('child', v_call.child_id, 'src', v_call.src, 'input', v_call.input, 'attempt', v_call.attempt,
-      'fence', v_call.fence, 'dispatch', v_call.dispatch, 'started', v_call.started),
+    'call', turnwright.call_json(p_call),
     'loaded', v_loaded,
     'records', coalesce(v_records, '[]'::json),
-    'closed', CASE WHEN v_call.src = 'step' AND NOT v_planned THEN turnwright.closed_turns(p_tenant, p_session,
-      (v_loaded -> 'turn' ->> 'head')::uuid, (v_loaded -> 'turn' ->> 'number')::integer, 256) END,
-    'packets', CASE WHEN v_call.src = 'summary' THEN (
+    'whole', p_call.src IN ('step', 'intent'),
+    'closed', CASE WHEN NOT v_planned THEN turnwright.closed_turns(p_tenant, p_session, v_head,
+      (v_loaded -> 'turn' ->> 'number')::integer, 256) END,
+    'packets', CASE WHEN p_call.src = 'summary' THEN (
       SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
         SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
-          AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid AND p.from_turn = (v_call.input::json ->> 'from')::integer
-          AND p.to_turn < (v_call.input::json ->> 'to')::integer ORDER BY p.to_turn DESC LIMIT 1) k)
-    WHEN v_call.src = 'step' THEN (
-      SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
-        SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
-          AND p.head_id = (v_loaded -> 'turn' ->> 'head')::uuid ORDER BY p.from_turn DESC, p.to_turn DESC LIMIT 2) k) END);
+          AND p.head_id = v_head AND p.from_turn = (p_call.input::json ->> 'from')::integer
+          AND p.to_turn < (p_call.input::json ->> 'to')::integer ORDER BY p.to_turn DESC LIMIT 1) k)
+    WHEN p_call.src = 'step' THEN turnwright.newest_packets(p_tenant, p_session, v_head) END);
+END $$;
+--> statement-breakpoint
+-- A claim with all that the call needs.
+CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker);
+BEGIN
+  IF v_call.child_id IS NULL THEN
+    RETURN NULL;
+  END IF;
+  RETURN turnwright.claimed(p_tenant, p_session, p_actor, v_call);
+END $$;
+--> statement-breakpoint
+-- A claim by a process that knows the session up to `p_known_seq`: what it knows is not brought again. With
+-- `p_plan_turn`, what the plan of that turn weighs.
+CREATE FUNCTION turnwright.claim_known(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid,
+  p_known_seq bigint, p_head uuid, p_plan_turn integer) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker);
+  v_next_seq bigint;
+  v_watched boolean;
+BEGIN
+  IF v_call.child_id IS NULL THEN
+    RETURN NULL;
+  END IF;
+  SELECT s.next_seq, coalesce(s.watched_until > now(), false) INTO v_next_seq, v_watched FROM turnwright.sessions s
+  WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
+  IF v_next_seq <> p_known_seq THEN
+    RETURN json_build_object('changed', turnwright.claimed(p_tenant, p_session, p_actor, v_call));
+  END IF;
+  RETURN json_build_object('call', turnwright.call_json(v_call), 'watched', v_watched,
+    'closed', CASE WHEN p_plan_turn IS NOT NULL THEN turnwright.closed_turns(p_tenant, p_session, p_head, p_plan_turn, 256) END,
+    'packets', CASE WHEN v_call.src = 'step' THEN turnwright.newest_packets(p_tenant, p_session, p_head) END);
 END $$;
 --> statement-breakpoint
 -- What accepting a turn needs: the session, whether its head is busy, and the turn an idempotency key named before.

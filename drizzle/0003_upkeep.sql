@@ -7,43 +7,129 @@ BEGIN
   ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(), pools = excluded.pools;
 END $$;
 --> statement-breakpoint
--- Room of every pool: live concurrency, rows handed to the queue and not yet claimed, rows held back, age of the oldest.
-CREATE FUNCTION turnwright.pool_state(p_lease_ms integer) RETURNS TABLE (pool text, concurrency integer, admitted integer, backlog integer, oldest_seconds double precision) LANGUAGE sql STABLE AS $$
+-- Every pool, counted: live concurrency, rows handed to the queue and not yet claimed, rows held back that are due and
+-- those that are not yet, age of the oldest.
+CREATE FUNCTION turnwright.pool_state(p_lease_ms integer)
+RETURNS TABLE (pool text, concurrency integer, admitted integer, backlog integer, delayed integer, oldest_seconds double precision) LANGUAGE sql STABLE AS $$
   WITH live AS (
     SELECT w.key AS pool, sum(w.value::integer)::integer AS concurrency
     FROM turnwright.workers, jsonb_each_text(pools) w
     WHERE beat_at > clock_timestamp() - make_interval(secs => p_lease_ms / 1000.0) GROUP BY w.key
   ), waiting AS (
     SELECT o.pool, count(*) FILTER (WHERE o.admitted_at IS NOT NULL)::integer AS admitted,
-      count(*) FILTER (WHERE o.admitted_at IS NULL AND o.due_at <= clock_timestamp())::integer AS backlog,
-      extract(epoch FROM clock_timestamp() - min(o.due_at))::double precision AS oldest
+      count(*) FILTER (WHERE o.admitted_at IS NULL AND o.due_at <= now())::integer AS backlog,
+      count(*) FILTER (WHERE o.admitted_at IS NULL AND o.due_at > now())::integer AS delayed,
+      extract(epoch FROM now() - min(o.due_at))::double precision AS oldest
     FROM turnwright.outbox o GROUP BY o.pool
   )
-  SELECT coalesce(l.pool, w.pool), coalesce(l.concurrency, 0), coalesce(w.admitted, 0), coalesce(w.backlog, 0), greatest(coalesce(w.oldest, 0), 0)
+  SELECT coalesce(l.pool, w.pool), coalesce(l.concurrency, 0), coalesce(w.admitted, 0), coalesce(w.backlog, 0), coalesce(w.delayed, 0),
+    greatest(coalesce(w.oldest, 0), 0)
   FROM live l FULL JOIN waiting w ON w.pool = l.pool
 $$;
 --> statement-breakpoint
--- Hands out backlog by priority, then by rank inside its tenant, so that one tenant's flood delays nobody by more
--- than what was admitted before. One admitter a pool at a time.
-CREATE FUNCTION turnwright.admit(p_pool text, p_limit integer) RETURNS json LANGUAGE plpgsql AS $$
+-- The same as far as admission needs it, at a cost that does not grow with the backlog: `backlog` is 1 where there is any.
+-- Statistics are often older than a flood, so the planner is kept to the indexes here and in `admit`.
+CREATE FUNCTION turnwright.pool_room(p_lease_ms integer) RETURNS TABLE (pool text, concurrency integer, admitted integer, backlog integer)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
 DECLARE
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  RETURN QUERY WITH RECURSIVE live AS (
+    SELECT w.key AS name, sum(w.value::integer)::integer AS slots
+    FROM turnwright.workers k, jsonb_each_text(k.pools) w
+    WHERE k.beat_at > v_now - make_interval(secs => p_lease_ms / 1000.0) GROUP BY w.key
+  ), handed AS (
+    SELECT o.pool AS name, count(*)::integer AS jobs FROM turnwright.outbox o WHERE o.admitted_at IS NOT NULL GROUP BY o.pool
+  ), held AS (
+    (SELECT o.pool AS name FROM turnwright.outbox o WHERE o.admitted_at IS NULL ORDER BY o.pool LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.pool FROM turnwright.outbox o WHERE o.admitted_at IS NULL AND o.pool > h.name ORDER BY o.pool LIMIT 1)
+    FROM held h WHERE h.name IS NOT NULL
+  ), known AS (
+    SELECT l.name FROM live l UNION SELECT a.name FROM handed a UNION SELECT h.name FROM held h WHERE h.name IS NOT NULL
+  )
+  -- Due times are rounded to milliseconds, some of them up.
+  SELECT k.name, coalesce(l.slots, 0), coalesce(a.jobs, 0), coalesce((SELECT 1 FROM turnwright.outbox o
+      WHERE o.pool = k.name AND o.admitted_at IS NULL AND o.due_at <= v_now + interval '1 millisecond' LIMIT 1), 0)
+  FROM known k LEFT JOIN live l ON l.name = k.name LEFT JOIN handed a ON a.name = k.name;
+END $$;
+--> statement-breakpoint
+-- Hands out backlog, one admitter a pool at a time. Tenants come in turn: each counts what it was given of the pool while
+-- others waited and what it has in flight there now, both over its weight; the least comes first, a newcomer before its
+-- equals. Inside a tenant the most urgent row is first, then the oldest. So a flood delays another tenant by no more than
+-- what was handed out before.
+-- With `p_lease_ms` no more is handed out than `p_per_slot` rows a live slot. While others wait, a tenant is kept to
+-- `p_share` of the live slots; `p_running` bounds it in any case. Null: somebody else admits, or there is no room.
+CREATE FUNCTION turnwright.admit(p_pool text, p_limit integer, p_lease_ms integer DEFAULT NULL, p_per_slot integer DEFAULT 1,
+  p_share double precision DEFAULT 1, p_running integer DEFAULT NULL) RETURNS json LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_now timestamptz;
+  v_limit integer := p_limit;
+  v_share integer;
   v_rows json;
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('turnwright.admit'), hashtext(p_pool)) THEN
     RETURN NULL;
   END IF;
+  v_now := clock_timestamp() + interval '1 millisecond';
+  IF p_lease_ms IS NOT NULL THEN
+    SELECT least(p_limit, p_per_slot * s.slots - (SELECT count(*) FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NOT NULL)),
+      greatest(1, ceil(p_share * s.slots)) INTO v_limit, v_share
+    FROM (SELECT coalesce(sum((w.pools ->> p_pool)::integer), 0) AS slots FROM turnwright.workers w
+      WHERE w.beat_at > v_now - make_interval(secs => p_lease_ms / 1000.0)) s;
+    IF v_limit <= 0 THEN
+      RETURN NULL;
+    END IF;
+  END IF;
   PERFORM set_config('synchronous_commit', 'off', true);
-  WITH ranked AS (
-    SELECT o.position, o.priority, row_number() OVER (PARTITION BY o.tenant_id ORDER BY o.priority, o.position) AS rank
-    FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NULL AND o.due_at <= clock_timestamp()
+  WITH RECURSIVE waiting AS (
+    (SELECT o.tenant_id FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NULL ORDER BY o.tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.tenant_id FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NULL AND o.tenant_id > w.tenant_id
+      ORDER BY o.tenant_id LIMIT 1) FROM waiting w WHERE w.tenant_id IS NOT NULL
+  ), flight AS (
+    SELECT f.tenant_id, count(*) AS calls FROM (
+      SELECT o.tenant_id FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NOT NULL
+      UNION ALL
+      SELECT s.tenant_id FROM turnwright.side_calls s WHERE s.status = 'running' AND s.pool = p_pool) f GROUP BY f.tenant_id
+  ), standing AS (
+    SELECT w.tenant_id, coalesce(n.weight, 1) AS weight, coalesce(f.calls, 0) AS calls, s.served IS NOT NULL AS known,
+      min(s.served) OVER () AS least, coalesce(s.served, min(s.served) OVER (), 0) AS served
+    FROM waiting w LEFT JOIN turnwright.tenants n ON n.tenant_id = w.tenant_id LEFT JOIN flight f ON f.tenant_id = w.tenant_id
+      LEFT JOIN turnwright.tenant_shares s ON s.pool = p_pool AND s.tenant_id = w.tenant_id
+    WHERE w.tenant_id IS NOT NULL
+  ), candidate AS (
+    SELECT r.*, coalesce(t.calls + r.before >= v_share, false) AS beyond, t.served + (t.calls + r.before)::float8 / t.weight AS place, t.known
+    FROM standing t, LATERAL (
+      SELECT o.ctid AS row, o.tenant_id, o.position,
+        row_number() OVER (ORDER BY o.priority, o.position) - 1 AS before
+      FROM turnwright.outbox o WHERE o.pool = p_pool AND o.admitted_at IS NULL AND o.tenant_id = t.tenant_id AND o.due_at <= v_now
+      ORDER BY o.priority, o.position LIMIT greatest(0, least(v_limit, p_running - t.calls))) r
   ), chosen AS (
-    SELECT r.position, r.rank FROM ranked r ORDER BY r.priority, r.rank, r.position LIMIT p_limit
+    SELECT c.*, row_number() OVER () AS turn FROM (
+      SELECT * FROM candidate ORDER BY beyond, place, known, position LIMIT v_limit) c
   ), marked AS (
-    UPDATE turnwright.outbox o SET admitted_at = clock_timestamp() FROM chosen c
-    WHERE o.pool = p_pool AND o.position = c.position AND o.admitted_at IS NULL RETURNING o.*, c.rank
+    UPDATE turnwright.outbox o SET admitted_at = clock_timestamp()
+    WHERE o.ctid = ANY (ARRAY(SELECT c.row FROM chosen c)) AND o.admitted_at IS NULL RETURNING o.*
+  ), noted AS (
+    -- A tenant that comes begins where the least served of those waiting stands. One that waits alone shares with nobody,
+    -- unless somebody left lately who was given more: who comes back goes on from there.
+    INSERT INTO turnwright.tenant_shares AS s (pool, tenant_id, served)
+    SELECT p_pool, t.tenant_id, t.served + count(m.tenant_id)::float8 / t.weight
+    FROM standing t LEFT JOIN marked m ON m.tenant_id = t.tenant_id
+    WHERE (SELECT count(*) FROM standing) > 1 OR EXISTS (SELECT FROM turnwright.tenant_shares o
+      WHERE o.pool = p_pool AND o.tenant_id <> t.tenant_id AND o.served > t.least)
+    GROUP BY t.tenant_id, t.served, t.weight, t.known
+    HAVING count(m.tenant_id) > 0 OR NOT t.known
+    ON CONFLICT (pool, tenant_id) DO UPDATE SET served = excluded.served
+  ), forgotten AS (
+    DELETE FROM turnwright.tenant_shares s WHERE s.pool = p_pool
+      AND s.served <= coalesce((SELECT min(t.least) FROM standing t), 'infinity')
+      AND NOT EXISTS (SELECT FROM standing t WHERE t.tenant_id = s.tenant_id)
   )
   SELECT coalesce(json_agg(json_build_object('tenant', m.tenant_id, 'session', m.session_id, 'actor', m.actor_id, 'child', m.child_id,
-    'dispatch', m.dispatch, 'priority', m.priority) ORDER BY m.priority, m.rank, m.position), '[]'::json) INTO v_rows FROM marked m;
+    'dispatch', m.dispatch, 'priority', m.priority) ORDER BY c.turn), '[]'::json) INTO v_rows
+  FROM marked m JOIN chosen c ON c.position = m.position;
   RETURN v_rows;
 END $$;
 --> statement-breakpoint

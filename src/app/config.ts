@@ -1,7 +1,10 @@
 /** Everything a process is told at its start: the environment first, then the file, then defaults. */
 import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Leg } from '../providers/contract.ts';
 import { POOLS, type Pool } from '../queues/contract.ts';
+import { DEFAULT_TENANT_LIMITS } from '../runtime/admission.ts';
+import { limitKey } from '../runtime/rate-limiter.ts';
 import type { Tool } from '../tools/contract.ts';
 import { configFromEnvironment, type Environment } from './config/environment.ts';
 import { configFromFile } from './config/file.ts';
@@ -22,6 +25,10 @@ export interface Limits {
   readonly maxBodyBytes: number;
   /** How long a stopping process waits for what it runs. */
   readonly drainMs: number;
+  /** Of a pool's live slots, what one tenant gets while others wait. Alone, it gets them all. */
+  readonly tenantShare: number;
+  /** Calls of a pool that one tenant may have in the queue and running, whoever waits; null: no such limit. */
+  readonly tenantRunning: number | null;
 }
 
 export interface Config {
@@ -78,6 +85,7 @@ const DEFAULT_LIMITS: Limits = {
   toolTimeoutMs: 60_000,
   maxBodyBytes: 1_048_576,
   drainMs: 30_000,
+  ...DEFAULT_TENANT_LIMITS,
 };
 
 /** Gives a configuration file its types; returns what it was given. */
@@ -143,6 +151,7 @@ function contradictionsOf(config: Config): string[] {
       legs.flatMap((leg, index) => unknownLeg(`ladders.${ladder}[${index}]`, leg)),
     ),
   ];
+  problems.push(...unlikeLimits(config.legs));
   if (config.defaultLeg !== undefined) problems.push(...unknownLeg('defaultLeg', config.defaultLeg));
   if (config.heartbeatMs * 2 > config.leaseMs) {
     problems.push(
@@ -150,6 +159,17 @@ function contradictionsOf(config: Config): string[] {
     );
   }
   return problems;
+}
+
+/** Legs to one model with one credential are counted together. */
+function unlikeLimits(legs: readonly Leg[]): string[] {
+  return legs.flatMap((leg, index) => {
+    const other = legs.slice(0, index).find((earlier) => limitKey(earlier) === limitKey(leg));
+    if (other === undefined || isDeepStrictEqual(other.limits, leg.limits)) return [];
+    return [
+      `The legs "${other.name}" and "${leg.name}" call the same model with the same key, so they share its limits; give both the same limits.`,
+    ];
+  });
 }
 
 function repeated(list: string, names: readonly string[]): string[] {

@@ -5,6 +5,7 @@ import {
   PostgresDeltas,
   PostgresNotices,
   PostgresProfiles,
+  PostgresRateLimits,
   PostgresStore,
   PostgresUpkeep,
 } from '../db/index.ts';
@@ -40,6 +41,7 @@ export interface Services {
   readonly store: PostgresStore;
   readonly upkeep: PostgresUpkeep;
   readonly profiles: PostgresProfiles;
+  readonly rateLimits: PostgresRateLimits;
   readonly notices: PostgresNotices;
   readonly queue: BullBackend;
   readonly bus: Bus;
@@ -55,20 +57,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   const { databaseUrl } = config;
   const onError = (error: unknown): void =>
     logger.warn({ err: error }, 'a connection failed; work goes on when it is back');
-  const pool = createPool({
-    url: databaseUrl,
-    role: 'turnwright_app',
-    max: APP_CONNECTIONS,
-    applicationName: 'turnwright',
-    onError,
-  });
-  const upkeepPool = createPool({
-    url: databaseUrl,
-    role: 'turnwright_upkeep',
-    max: UPKEEP_CONNECTIONS,
-    applicationName: 'turnwright upkeep',
-    onError,
-  });
+  const { pool, upkeepPool } = openPools(databaseUrl, onError);
   const store = new PostgresStore(pool);
   const upkeep = new PostgresUpkeep(upkeepPool);
   const notices = new PostgresNotices({ url: databaseUrl, pool, onError });
@@ -79,6 +68,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     upkeep,
     leaseMs: config.leaseMs,
     clock: systemClock,
+    tenants: config.limits,
     onError,
     wakeIn: (delayMs) => sweeper?.wakeIn(delayMs),
   });
@@ -95,6 +85,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     store,
     upkeep,
     profiles: new PostgresProfiles(pool),
+    rateLimits: new PostgresRateLimits(pool),
     notices,
     queue,
     bus,
@@ -110,6 +101,25 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
       await notices.close();
       await Promise.all([pool.end(), upkeepPool.end()]);
     },
+  };
+}
+
+function openPools(url: string, onError: (error: unknown) => void) {
+  return {
+    pool: createPool({
+      url,
+      role: 'turnwright_app',
+      max: APP_CONNECTIONS,
+      applicationName: 'turnwright',
+      onError,
+    }),
+    upkeepPool: createPool({
+      url,
+      role: 'turnwright_upkeep',
+      max: UPKEEP_CONNECTIONS,
+      applicationName: 'turnwright upkeep',
+      onError,
+    }),
   };
 }
 

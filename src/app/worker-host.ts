@@ -1,8 +1,10 @@
 /** A worker process: heartbeat, sweep, and one BullMQ worker a pool. Started in order, drained in order. */
 import { hostname } from 'node:os';
+import { LIMITS_CHANNEL } from '../db/index.ts';
 import { POOLS, type Pool, type PoolWorker } from '../queues/contract.ts';
 import { Heartbeat } from '../runtime/heartbeat.ts';
 import { Profiles } from '../runtime/profiles.ts';
+import { RateLimiter } from '../runtime/rate-limiter.ts';
 import { RequestBuilder } from '../runtime/request.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
 import { SessionConfigs } from '../runtime/sessions.ts';
@@ -62,12 +64,13 @@ export async function startWorkers(
     clearTimeout(abort);
     await services.sweeper.stop();
     await unlisten();
+    await deps.limiter.stop();
     await heartbeat.stop();
   };
   try {
     await heartbeat.start();
-    unlisten = await notices.listen('turnwright_cancel', (notice) => running.abort(notice));
-    await engine.admission.refresh();
+    unlisten = await listen(notices, deps);
+    await Promise.all([engine.admission.refresh(), deps.limiter.start()]);
     await takeJobs(services, pools, poolHandlers(deps, upkeep), { workers, onError });
   } catch (error) {
     await drain(0).catch(onError);
@@ -82,6 +85,19 @@ export async function startWorkers(
       drained ??= drain(graceMs);
       return drained;
     },
+  };
+}
+
+async function listen(
+  notices: Services['notices'],
+  { host, limiter }: Pick<WorkerDeps, 'host' | 'limiter'>,
+): Promise<() => Promise<void>> {
+  const unlisten = [
+    await notices.listen('turnwright_cancel', (notice) => host.running.abort(notice)),
+    await notices.listen(LIMITS_CHANNEL, (key) => limiter.hear(key)),
+  ];
+  return async () => {
+    for (const stop of unlisten) await stop();
   };
 }
 
@@ -115,6 +131,13 @@ function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
     configs: new SessionConfigs(engine),
     profiles: new Profiles({ store: services.profiles, clock: engine.clock, onError: host.onError }),
     requests: new RequestBuilder(store, turns),
+    limiter: new RateLimiter({
+      store: services.rateLimits,
+      workerId: host.workerId,
+      leaseMs: config.leaseMs,
+      clock: engine.clock,
+      onError: host.onError,
+    }),
     turns,
     surface: createToolSurface([...builtinTools(), ...config.tools]),
     bus,

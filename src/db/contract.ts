@@ -89,10 +89,25 @@ export interface Claim {
   readonly loaded: Loaded;
   /** Records of the turn, in order; `body` is JSON text. */
   readonly records: readonly RawRecord[];
+  /** `records` are all of the turn's; false when they are those that the call needs. */
+  readonly whole: boolean;
   /** `[number, bytes]` newest first, only for a step that has no plan yet. */
   readonly closed: readonly (readonly [number, number])[] | null;
   readonly packets: readonly StoredPacketRow[] | null;
 }
+
+/** What a claiming process remembers of the call's session and turn. */
+export interface KnownTurn {
+  readonly nextSeq: number;
+  readonly head: string;
+  /** The turn's number when it is still to be planned, else null. */
+  readonly planTurn: number | null;
+}
+
+/** A claim under which nothing was appended to the session since `KnownTurn.nextSeq`; else the whole claim. */
+export type KnownClaim =
+  | { readonly changed: Claim }
+  | (Pick<Claim, 'call' | 'closed' | 'packets'> & { readonly watched: boolean; readonly changed?: never });
 
 export interface RawRecord extends Omit<RecordView, 'body'> {
   readonly body: string;
@@ -129,12 +144,18 @@ export interface TurnGist {
   readonly evidence: readonly { readonly ordinal: number; readonly tool: string }[];
 }
 
-/** Inside one tenant; the first six are the hot path, one statement each. */
+/** Inside one tenant; the first seven are the hot path, one statement each. */
 export interface Store {
   claim(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
   ): Promise<Claim | null>;
+  /** The same claim, which brings only what the process does not know. */
+  claimKnown(
+    ref: ActorRef & { readonly child: string; readonly dispatch: number },
+    worker: string,
+    known: KnownTurn,
+  ): Promise<KnownClaim | null>;
   load(ref: ActorRef): Promise<Loaded | null>;
   loadSession(ref: SessionRef, idempotencyKey: string | null): Promise<AcceptState | null>;
   apply(commit: Commit): Promise<ApplyResult>;

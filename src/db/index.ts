@@ -5,5 +5,6 @@ export { migrate, withSharedSchema } from './migrate.ts';
 export { PostgresNotices } from './notices.ts';
 export { createPool, type DatabaseRole } from './pool.ts';
 export { PostgresProfiles } from './profiles.ts';
+export { LIMITS_CHANNEL, PostgresRateLimits } from './rate-limits.ts';
 export { PostgresStore } from './store.ts';
 export { PostgresUpkeep } from './upkeep.ts';

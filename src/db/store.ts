@@ -10,6 +10,8 @@ import type {
   Claim,
   Commit,
   HistoryTurn,
+  KnownClaim,
+  KnownTurn,
   Loaded,
   PendingEvent,
   RawRecord,
@@ -55,6 +57,17 @@ export class PostgresStore implements Store {
   ): Promise<Claim | null> {
     const values = [ref.tenant, ref.session, ref.actor, ref.child, ref.dispatch, worker];
     return this.#scalar('claim', 'SELECT turnwright.claim($1, $2, $3, $4, $5, $6) AS value', values);
+  }
+
+  claimKnown(
+    ref: ActorRef & { readonly child: string; readonly dispatch: number },
+    worker: string,
+    { nextSeq, head, planTurn }: KnownTurn,
+  ): Promise<KnownClaim | null> {
+    const { tenant, session, actor, child, dispatch } = ref;
+    const values = [tenant, session, actor, child, dispatch, worker, nextSeq, head, planTurn];
+    const text = 'SELECT turnwright.claim_known($1, $2, $3, $4, $5, $6, $7, $8, $9) AS value';
+    return this.#scalar('claim_known', text, values);
   }
 
   load(ref: ActorRef): Promise<Loaded | null> {

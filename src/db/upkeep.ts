@@ -1,6 +1,14 @@
 /** Postgres work across tenants, on a connection that acts as `turnwright_upkeep`. */
 import type pg from 'pg';
-import type { HandOver, HeldCalls, PoolState, SweepResult, UpkeepStore } from './contract.ts';
+import type {
+  AdmitRules,
+  HandOver,
+  HeldCalls,
+  PoolState,
+  Restoration,
+  SweepResult,
+  UpkeepStore,
+} from './contract.ts';
 import { databaseError, run } from './pool.ts';
 
 export class PostgresUpkeep implements UpkeepStore {
@@ -39,16 +47,29 @@ export class PostgresUpkeep implements UpkeepStore {
     ]);
   }
 
-  poolState(leaseMs: number): Promise<readonly PoolState[]> {
+  poolState(leaseMs: number, counted = true): Promise<readonly PoolState[]> {
+    const [name, columns] = counted
+      ? ['pool_state', 'delayed, oldest_seconds AS "oldestSeconds"']
+      : ['pool_room', '0 AS delayed, 0 AS "oldestSeconds"'];
     return run(this.#pool, {
-      name: 'pool_state',
-      text: 'SELECT pool, concurrency, admitted, backlog, oldest_seconds AS "oldestSeconds" FROM turnwright.pool_state($1)',
+      name,
+      text: `SELECT pool, concurrency, admitted, backlog, ${columns} FROM turnwright.${name}($1)`,
       values: [leaseMs],
     });
   }
 
-  admit(pool: string, limit: number): Promise<readonly HandOver[] | null> {
-    return this.#value('admit', 'SELECT turnwright.admit($1, $2) AS value', [pool, limit]);
+  admit(pool: string, limit: number, rules?: AdmitRules): Promise<readonly HandOver[] | null> {
+    if (rules === undefined)
+      return this.#value('admit', 'SELECT turnwright.admit($1, $2) AS value', [pool, limit]);
+    const { leaseMs, perSlot, tenantShare, tenantRunning } = rules;
+    return this.#value('admit_within', 'SELECT turnwright.admit($1, $2, $3, $4, $5, $6) AS value', [
+      pool,
+      limit,
+      leaseMs,
+      perSlot,
+      tenantShare,
+      tenantRunning,
+    ]);
   }
 
   /** The advisory lock makes one process of the deployment sweep at a time. */
@@ -92,6 +113,10 @@ export class PostgresUpkeep implements UpkeepStore {
 
   nextDueMs(): Promise<number | null> {
     return this.#value('next_due', 'SELECT turnwright.next_due_ms() AS value', []);
+  }
+
+  restore(restoration: Restoration): Promise<boolean> {
+    return this.#value('restore', 'SELECT turnwright.restore($1) AS value', [JSON.stringify(restoration)]);
   }
 
   compact(limit: number): Promise<number> {

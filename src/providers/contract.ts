@@ -77,4 +77,13 @@ export interface Leg {
   /** Operator's cap on a reply, in tokens. */
   readonly maxOutputTokens?: number;
   readonly timeoutMs: number;
+  /** What the account behind the leg is allowed, over all processes. Left out: found out by being refused. */
+  readonly limits?: LegLimits;
+}
+
+export interface LegLimits {
+  readonly requestsPerMinute?: number;
+  /** Prompt and reply together. */
+  readonly tokensPerMinute?: number;
+  readonly concurrent?: number;
 }

@@ -3,7 +3,7 @@
  * own; `steer` gives it to the running turn, `interrupt` cancels that turn first, `reject` refuses to wait. Turns of
  * a head run in the order they were accepted, whatever their mode.
  */
-import type { AcceptState, NextTurn, SessionRef } from '../db/contract.ts';
+import type { AcceptState, Loaded, NextTurn, SessionHead, SessionRef } from '../db/contract.ts';
 import { readLexically, WEAK_BELOW } from '../intent/reading.ts';
 import type { InputBlock } from '../ledger/blocks.ts';
 import { blake3Hex } from '../ledger/chain.ts';
@@ -113,7 +113,16 @@ async function acceptOnce(
   const builder = new CommitBuilder(state.session);
   const created = build(engine, builder, request, asked);
   if (openTurn === null) start(engine, builder, created);
-  return (await engine.commit(builder.build())) === 'applied' ? { turn: request.turn, created: true } : null;
+  const commit = builder.build();
+  if ((await engine.commit(commit)) !== 'applied') return null;
+  if (openTurn === null) engine.known.began({ loaded: alone(state.session, created), records: [] }, commit);
+  return { turn: request.turn, created: true };
+}
+
+/** The turn as the commit that accepts it finds it, with nothing behind it on its head. */
+function alone(session: SessionHead, { priority, number, ...actor }: NextTurn): Loaded {
+  const turn = { head: session.liveHead, number, status: 'accepted', priority } as const;
+  return { session, actor: { ...actor, openChildren: [] }, turn, next: null };
 }
 
 async function steer(

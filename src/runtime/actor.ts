@@ -39,22 +39,27 @@ export interface Place {
   readonly priority: number;
 }
 
+export const INIT_EVENT = 'init';
+
 export type Step = { readonly actor: Omit<ActorState, 'openChildren'>; readonly closes: CloseParams | null };
 
-/** Creates an actor: its first event is its input, so a replay needs nothing else. */
+/** Creates an actor: its first event says what it is and what it was given, so its row can be made again of its events. */
 export function beginActor(
   builder: CommitBuilder,
   context: HopContext,
   created: NewActor,
   place: Place,
 ): Step {
-  const machine = machineOf(context.registry, created.machine, created.version);
-  const [snapshot, actions] = initialTransition(machine, created.input);
+  const { machine, version } = created;
+  const [snapshot, actions] = initialTransition(machineOf(context.registry, machine, version), created.input);
   const row = { ...created, revision: 0, snapshot: '', status: 'active' as const };
   return advance(
     builder,
     row,
-    { id: 'init', event: { type: 'xstate.init', input: created.input } },
+    {
+      id: INIT_EVENT,
+      event: { type: 'xstate.init', machine, version, turn: created.turn, input: created.input },
+    },
     snapshot,
     actions,
     place,

@@ -25,6 +25,8 @@ interface Gauge {
   /** Reserved for commits whose end is not known. */
   reserved: number;
   backlog: boolean;
+  /** How many questions for the room were asked when a row was last held back: their answers may not know of it. */
+  heldAt: number;
   /** The last pull came short, which the limit of a tenant may be the reason of. */
   short: boolean;
   pulling: boolean;
@@ -57,10 +59,12 @@ export class Admission {
   readonly #gauges = new Map<Pool, Gauge>(
     POOLS.map((pool) => [
       pool,
-      { room: UNKNOWN_ROOM, reserved: 0, backlog: false, short: false, pulling: false },
+      { room: UNKNOWN_ROOM, reserved: 0, backlog: false, heldAt: 0, short: false, pulling: false },
     ]),
   );
 
+  #asked = 0;
+  #answered = 0;
   #stopRefresh: (() => void) | null = null;
   #closed = false;
 
@@ -74,7 +78,8 @@ export class Admission {
     if (commit.outbox.length === 0) return commit;
     const outbox = commit.outbox.map((row) => {
       const gauge = this.#gauge(row.pool);
-      if (row.delayMs > 0 || gauge.room <= 0 || gauge.backlog || this.#capped(row.pool)) return row;
+      const others = gauge.backlog || gauge.pulling || this.#capped(row.pool);
+      if (row.delayMs > 0 || gauge.room <= 0 || others) return row;
       gauge.room -= 1;
       gauge.reserved += 1;
       return { ...row, admitted: true };
@@ -108,6 +113,7 @@ export class Admission {
   #heldBack(pool: Pool): void {
     const gauge = this.#gauge(pool);
     gauge.backlog = true;
+    gauge.heldAt = this.#asked;
     if (gauge.room > 0) void this.pull(pool);
     else this.#refreshSoon();
   }
@@ -156,11 +162,15 @@ export class Admission {
 
   /** Corrects every estimate, and takes from the backlog what there is room for. */
   async refresh(): Promise<void> {
+    this.#asked += 1;
+    const question = this.#asked;
     const states = await this.#options.upkeep.poolState(this.#options.leaseMs, false);
+    if (question < this.#answered) return;
+    this.#answered = question;
     for (const state of states) {
       const gauge = this.#gauge(state.pool);
       gauge.room = DEPTH_PER_SLOT * state.concurrency - state.admitted - gauge.reserved;
-      gauge.backlog = state.backlog > 0;
+      gauge.backlog = state.backlog > 0 || gauge.heldAt >= question;
       gauge.short &&= gauge.backlog;
     }
     await Promise.all(POOLS.filter((pool) => this.#gauge(pool).backlog).map((pool) => this.pull(pool)));

@@ -22,6 +22,7 @@ import type { Admission } from './admission.ts';
 import type { ClosedTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import { buildHop, endParked } from './hop.ts';
+import { KnownTurns } from './known-turns.ts';
 import { findMachine } from './snapshot.ts';
 
 /** Lost races on one session before the caller is told to come back. */
@@ -85,6 +86,7 @@ export class Engine {
   readonly store: Store;
   readonly admission: Admission;
   readonly clock: Clock;
+  readonly known = new KnownTurns();
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
@@ -105,8 +107,7 @@ export class Engine {
     for (let race = 0; race < MAX_RACES; race++) {
       const result = await this.attempt(ref, brought);
       if (result !== 'conflict') return result;
-      const { loaded: _, records: __, ...fresh } = delivery;
-      brought = fresh;
+      brought = this.#again(ref, brought);
       if (race > 1) await this.clock.sleep(RACE_PAUSE_MS * race);
     }
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
@@ -118,15 +119,26 @@ export class Engine {
     if (loaded === null) return 'missing';
     const ended = loaded.actor.status !== 'active' && !endsParked(loaded, delivery);
     if (ended) return this.#afterEnd(ref, loaded, delivery);
-    const records = delivery.records ?? null;
-    const built =
-      this.#build(loaded, delivery, records) ??
-      this.#build(loaded, delivery, await this.store.turnRecords(ref, loaded.actor.turn ?? ''));
+    let records = delivery.records ?? null;
+    let built = this.#build(loaded, delivery, records);
+    if (built === null) {
+      records = await this.store.turnRecords(ref, loaded.actor.turn ?? '');
+      built = this.#build(loaded, delivery, records);
+    }
     if (built === null) throw new Error(`the hop of ${ref.actor} asked for records it was given`);
     const result = await this.commit(built.commit);
     if (result !== 'applied') return result;
+    if (records === null) this.known.forget(ref.actor);
+    else this.known.moved({ loaded, records }, built.commit);
     if (built.closed !== null) this.#options.onClosed?.(ref.session, built.closed);
     return built.outcome;
+  }
+
+  /** Another call of the turn that settled here first left behind what this one needs; else it is read again. */
+  #again(ref: ActorRef, { loaded, records: _, ...delivery }: Delivery): Delivery {
+    const known = loaded === undefined ? null : this.known.get(ref.actor);
+    if (known === null || known.loaded.session.nextSeq <= (loaded?.session.nextSeq ?? 0)) return delivery;
+    return { ...delivery, ...known };
   }
 
   /** Leaves an event from outside to the `turn` pool. False when it was known, or its actor has ended. */

@@ -10,6 +10,7 @@ import type { JobRef } from '../queues/contract.ts';
 import type { NewActor } from './actor.ts';
 import { CALL_POLICY, isCallSource, MAX_FENCES, retryDelayMs } from './calls.ts';
 import type { Additions, Delivered, Delivery, Engine } from './engine.ts';
+import { completeClaim, knownTurn } from './known-turns.ts';
 import { messageOf, passes } from './outage.ts';
 import type { RunningCalls } from './running-calls.ts';
 
@@ -65,7 +66,7 @@ export type Perform = (claim: Claim, signal: AbortSignal) => Promise<CallResult>
 export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perform): Promise<Settled> {
   const run = host.running.begin(ref.actor, ref.child);
   try {
-    const claim = await host.engine.store.claim(ref, host.workerId);
+    const claim = await claimCall(host, ref);
     if (claim === null) return 'stale';
     if (isCallSource(claim.call.src)) host.engine.admission.claimed(CALL_POLICY[claim.call.src].pool);
     const ended =
@@ -74,6 +75,14 @@ export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perf
   } finally {
     run.end();
   }
+}
+
+async function claimCall({ engine, workerId }: SideCallHost, ref: JobRef): Promise<Claim | null> {
+  const remembered = engine.known.get(ref.actor);
+  const known = knownTurn(remembered);
+  if (remembered === null || known === null) return engine.store.claim(ref, workerId);
+  const answer = await engine.store.claimKnown(ref, workerId, known);
+  return answer === null ? null : completeClaim(answer, remembered);
 }
 
 /** A claimed row names a living worker, so nothing that work throws may leave it without an end. */
@@ -159,7 +168,7 @@ async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: End
     id: ref.child,
     event: ending.event,
     loaded: claim.loaded,
-    records: claim.records.length > 0 && claim.call.src !== 'tool' ? claim.records : undefined,
+    records: claim.whole ? claim.records : undefined,
     settle: {
       actor: ref.actor,
       child: ref.child,

@@ -2,6 +2,7 @@
 import type { Leg, Provider } from '../providers/contract.ts';
 import type { Bus } from '../queues/bus.ts';
 import type { Profiles } from '../runtime/profiles.ts';
+import type { RateLimiter } from '../runtime/rate-limiter.ts';
 import type { RequestBuilder } from '../runtime/request.ts';
 import type { SessionConfigs } from '../runtime/sessions.ts';
 import type { SideCallHost } from '../runtime/side-call.ts';
@@ -18,6 +19,8 @@ export interface WorkerDeps {
   readonly configs: SessionConfigs;
   readonly profiles: Profiles;
   readonly requests: RequestBuilder;
+  /** Every call to a provider goes through it. */
+  readonly limiter: RateLimiter;
   readonly turns: TurnCache;
   readonly surface: ToolSurface;
   readonly bus: Bus;

@@ -8,15 +8,24 @@ import type { WorkerDeps } from './deps.ts';
 const DESCRIBE_TIMEOUT_MS = 30_000;
 
 export function probeWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
-  return runSideCall(deps.host, ref, (claim, signal) => performMetadata(deps, claim, signal));
+  return runSideCall(deps.host, ref, (claim, signal) => performMetadata(deps, ref, claim, signal));
 }
 
-async function performMetadata(deps: WorkerDeps, claim: Claim, signal: AbortSignal): Promise<CallResult> {
+async function performMetadata(
+  deps: WorkerDeps,
+  ref: JobRef,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<CallResult> {
   const { leg: name } = JSON.parse(claim.call.input) as { leg: string };
   const bound = deps.leg(name);
   if (bound === null)
     return { kind: 'failed', code: 'unknown_leg', message: `leg "${name}" is not configured`, drafts: [] };
-  const outcome = await bound.provider.describe({ signal, timeoutMs: DESCRIBE_TIMEOUT_MS });
+  const ran = await deps.limiter.run({ leg: bound.leg, ref, tokens: 0, signal }, () =>
+    bound.provider.describe({ signal, timeoutMs: DESCRIBE_TIMEOUT_MS }),
+  );
+  if (ran.kind !== 'ran') return ran;
+  const { outcome } = ran;
   if (!outcome.ok) {
     const { failure } = outcome;
     if (failure.kind === 'aborted') return { kind: 'aborted', drafts: [] };

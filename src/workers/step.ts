@@ -1,5 +1,6 @@
 /** The `step` pool: one model call. Stages: bind, plan and assemble, send, judge. */
 import { judgeReply, MAX_CALLS_PER_STEP } from '../checks/judge.ts';
+import { tokensOf } from '../context/capacity/tokens.ts';
 import type { ChatReply } from '../context/request.ts';
 import type { Claim, TurnPlace } from '../db/contract.ts';
 import type { AssistantBlock } from '../ledger/blocks.ts';
@@ -96,15 +97,25 @@ async function send(
         step,
       })
     : null;
-  stream?.started('step.started', { step, attempt: claim.call.attempt, leg: bound.leg.name });
-  const startedMs = deps.host.engine.clock.monotonicMs();
-  const outcome = await bound.provider.call(prepared.assembled.request, {
-    signal,
-    timeoutMs: bound.leg.timeoutMs,
-    ...(stream === null
-      ? {}
-      : { onDelta: (delta) => (delta.type === 'text' ? stream.text(delta.text) : undefined) }),
+  const { clock } = deps.host.engine;
+  let totalMs = 0;
+  const tokens =
+    tokensOf(prepared.assembled.requestBytes, input.profile) + prepared.assembled.request.maxTokens;
+  const ran = await deps.limiter.run({ leg: bound.leg, ref, tokens, signal }, async () => {
+    stream?.started('step.started', { step, attempt: claim.call.attempt, leg: bound.leg.name });
+    const startedMs = clock.monotonicMs();
+    const answer = await bound.provider.call(prepared.assembled.request, {
+      signal,
+      timeoutMs: bound.leg.timeoutMs,
+      ...(stream === null
+        ? {}
+        : { onDelta: (delta) => (delta.type === 'text' ? stream.text(delta.text) : undefined) }),
+    });
+    totalMs = Math.round(clock.monotonicMs() - startedMs);
+    return answer;
   });
+  if (ran.kind !== 'ran') return ran;
+  const { outcome } = ran;
   if (outcome.ok) stream?.end();
   else stream?.discarded(outcome.failure.kind);
   const written = receipt(
@@ -118,7 +129,7 @@ async function send(
       requestDigest: prepared.assembled.requestDigest,
       requestBytes: prepared.assembled.requestBytes,
       prefixDigest: input.prefix.digest,
-      totalMs: Math.round(deps.host.engine.clock.monotonicMs() - startedMs),
+      totalMs,
     },
     outcome,
   );

@@ -52,7 +52,9 @@ function output({ index }: ToolInput, status: ToolOutput['status']): Json {
 }
 
 function callOf(claim: Claim, { step, index }: ToolInput): ToolCallBlock {
-  const messages = claim.records.map((record) => JSON.parse(record.body) as BodyOf<'assistant-message'>);
+  const messages = claim.records
+    .filter(({ kind }) => kind === 'assistant-message')
+    .map((record) => JSON.parse(record.body) as BodyOf<'assistant-message'>);
   const message = messages.find((candidate) => candidate.step === step);
   const call = message === undefined ? undefined : toolCalls(message.content)[index];
   if (call === undefined) throw new Error(`step ${step} has no call ${index}`);

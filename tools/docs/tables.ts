@@ -19,7 +19,7 @@ export function eventsPage(): string {
 
 function originOf(source: string): string {
   if (source === 'live') return 'live';
-  return source === 'state' ? 'the turn’s state' : `record \`${source}\``;
+  return `record \`${source}\``;
 }
 
 export function metricsPage(): string {

@@ -43,6 +43,13 @@ const leg = z.strictObject({
   window: count.exactOptional(),
   maxOutputTokens: count.exactOptional(),
   timeoutMs: durationMs.exactOptional(),
+  limits: z
+    .strictObject({
+      requestsPerMinute: count.exactOptional(),
+      tokensPerMinute: count.exactOptional(),
+      concurrent: count.exactOptional(),
+    })
+    .exactOptional(),
 });
 
 const toolShape = z.object({
@@ -92,6 +99,8 @@ const limits = z.strictObject({
   toolTimeoutMs: durationMs.exactOptional(),
   maxBodyBytes: count.exactOptional(),
   drainMs: durationMs.exactOptional(),
+  tenantShare: z.number().gt(0).max(1).describe('a number above 0, at most 1').exactOptional(),
+  tenantRunning: count.nullable().describe('a whole number, at least 1, or null').exactOptional(),
 });
 
 export const configInput = z.strictObject({

@@ -111,7 +111,11 @@ export const outbox = turnwright.table(
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.actorId, t.childId, t.dispatch] }),
-    index('outbox_backlog').on(t.pool, t.priority, t.position).where(sql`admitted_at is null`),
+    /** One tenant's rows in order, and the tenants themselves by skipping from one to the next. */
+    index('outbox_backlog')
+      .on(t.pool, t.tenantId, t.priority, t.position, t.dueAt)
+      .where(sql`admitted_at is null`),
+    index('outbox_admitted').on(t.pool, t.tenantId).where(sql`admitted_at is not null`),
   ],
 );
 
