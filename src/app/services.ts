@@ -9,6 +9,7 @@ import {
   PostgresStore,
   PostgresUpkeep,
 } from '../db/index.ts';
+import { listStuckEverywhere } from '../db/queries/list-stuck.ts';
 import { uuidv7 } from '../ledger/ids.ts';
 import { MACHINES } from '../machines/registry.ts';
 import type { Bus, DeltaFrame } from '../queues/bus.ts';
@@ -21,6 +22,8 @@ import {
 } from '../queues/index.ts';
 import { Admission } from '../runtime/admission.ts';
 import { Engine, type EngineOptions } from '../runtime/engine.ts';
+import { stuckLimits } from '../runtime/stuck-reasons.ts';
+import { StuckWatch } from '../runtime/stuck-watch.ts';
 import { Sweeper } from '../runtime/sweeper.ts';
 import { TurnCache } from '../runtime/turn-cache.ts';
 import { systemClock } from './clock.ts';
@@ -72,7 +75,15 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     onError,
     wakeIn: (delayMs) => sweeper?.wakeIn(delayMs),
   });
-  sweeper = openSweeper(config, { upkeep, queue, admission, onError });
+  const watch = new StuckWatch({
+    list: () => listStuckEverywhere(upkeepPool, stuckLimits(config.leaseMs)),
+    warn: (fields, message) => logger.warn(fields, message),
+    onError,
+    clock: systemClock,
+    intervalMs: config.leaseMs,
+  });
+  const afterSweep = () => watch.look();
+  sweeper = openSweeper(config, { upkeep, queue, admission, afterSweep, onError });
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const turns = new TurnCache(store);
   const onClosed: EngineOptions['onClosed'] = (session, closed) => turns.keep(session, closed);
@@ -149,7 +160,7 @@ function openQueue(
 
 type SweeperParts = Pick<
   ConstructorParameters<typeof Sweeper>[0],
-  'upkeep' | 'queue' | 'admission' | 'onError'
+  'upkeep' | 'queue' | 'admission' | 'afterSweep' | 'onError'
 >;
 
 function openSweeper(config: Config, parts: SweeperParts): Sweeper {

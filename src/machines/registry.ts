@@ -10,7 +10,7 @@ export const MACHINES: MachineRegistry = {
   [PROBE_MACHINE]: { [PROBE_VERSION]: probeMachine },
 };
 
-export const CURRENT_VERSION: Readonly<Record<string, number>> = {
-  [TURN_MACHINE]: TURN_VERSION,
-  [PROBE_MACHINE]: PROBE_VERSION,
-};
+/** The version that new actors get: the newest that is registered. */
+export function newestVersion(registry: MachineRegistry, name: string): number {
+  return Math.max(...Object.keys(registry[name] ?? {}).map(Number));
+}

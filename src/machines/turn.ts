@@ -3,97 +3,34 @@
  * Context holds counters, flags and ids; text lives in the ledger.
  */
 import { assign, enqueueActions, setup } from 'xstate';
-import type { CallFailure, StepFacts } from '../checks/facts.ts';
-import { decidedToolChild, INTENT_CHILD, stepChild, summaryChild, toolChild } from '../ledger/ids.ts';
-import type { Decision, Outcome, RecordDraft, ToolStatus, WaitingFor } from '../ledger/kinds.ts';
+import type { StepFacts } from '../checks/facts.ts';
+import { INTENT_CHILD, stepChild, summaryChild } from '../ledger/ids.ts';
+import type { Decision, Outcome, WaitingFor } from '../ledger/kinds.ts';
 import { sideCall } from './side-call.ts';
+import {
+  batchOf,
+  type CloseParams,
+  callsOf,
+  childOf,
+  failureOf,
+  questioned,
+  type RecordParams,
+  type ToolInput,
+  type ToolOutput,
+  type TurnContext,
+  type TurnEvent,
+  type TurnInput,
+  withUndecided,
+} from './turn-context.ts';
+import { MAX_PACKETS, TURN_GUARDS } from './turn-guards.ts';
 
 export const TURN_MACHINE = 'turn';
 export const TURN_VERSION = 1;
 
-/** Empty replies in a row before the turn fails: one redo. */
-const MAX_EMPTY_IN_A_ROW = 2;
-/** Replans after the provider refused the prompt as too long. */
-const MAX_OVER_LENGTH = 1;
-/** Packets built for one turn before it goes on without. */
-const MAX_PACKETS = 2;
 const WAITING_MS = 24 * 60 * 60 * 1_000;
-
-export interface TurnInput {
-  readonly stepBudget: number;
-  readonly deadlineMs: number;
-  /** Ask a classifier when the words alone leave the directive unclear. */
-  readonly escalate: boolean;
-  /** The lexical reading was weak. */
-  readonly weak: boolean;
-}
-
-export interface TurnContext extends TurnInput {
-  /** Steps begun. */
-  readonly step: number;
-  readonly emptyInARow: number;
-  readonly overLength: number;
-  readonly packets: number;
-  /** A packet could not be built: the turn goes on without. */
-  readonly packetless: boolean;
-  /** Steering messages that arrived, and how many of them a step has taken up. */
-  readonly steering: number;
-  readonly steered: number;
-  /** Children of the running batch that have not finished. */
-  readonly pending: readonly string[];
-  /** Index of each call of the batch, in the order of its children when it began. */
-  readonly batch: readonly number[];
-  /** Calls of the batch whose outcome is unknown and whose tool asks a person about it, by index. */
-  readonly undecided: readonly number[];
-  /** Decisions of the turn about such calls. */
-  readonly rounds: number;
-  readonly waitingFor: WaitingFor | null;
-  readonly facts: StepFacts | null;
-  readonly reason: string;
-}
-
-export type TurnEvent =
-  | { readonly type: 'turn.start' }
-  | { readonly type: 'turn.cancel'; readonly reason?: 'interrupted' }
-  | { readonly type: 'turn.steer' }
-  | { readonly type: 'turn.approve' }
-  | { readonly type: 'turn.deny' }
-  | { readonly type: 'turn.rerun' }
-  | { readonly type: 'turn.report' }
-  | { readonly type: 'turn.deadline' }
-  | { readonly type: 'turn.waited' }
-  | { readonly type: `xstate.done.actor.${string}`; readonly output: unknown }
-  | { readonly type: `xstate.error.actor.${string}`; readonly error: unknown };
-
-/** What a machine asks to be written, without the turn it belongs to: the runtime knows that. */
-export type RecordParams = Omit<RecordDraft, 'turnId'>;
-export interface CloseParams {
-  readonly outcome: Outcome;
-  readonly reason: string;
-  readonly steps: number;
-}
 
 const DONE = 'xstate.done.actor.*';
 const FAILED = 'xstate.error.actor.*';
-
-/** `undecided`: its outcome is unknown and its tool asks a person; nothing is recorded yet. */
-export interface ToolOutput {
-  readonly index: number;
-  readonly status: ToolStatus | 'undecided';
-}
-
-export type ToolInput = {
-  readonly step: number;
-  readonly index: number;
-  /** A person refused the calls of this batch that need consent; the others run. */
-  readonly denied: boolean;
-  /** What a person decided about a call whose outcome was unknown. */
-  readonly decided: 'rerun' | 'report' | null;
-};
-
-const childOf = (event: TurnEvent): string => event.type.replace(/^xstate\.(?:done|error)\.actor\./u, '');
-const failureOf = (event: TurnEvent): string =>
-  'error' in event ? (event.error as CallFailure).code : 'unknown';
 
 const machine = setup({
   types: { context: {} as TurnContext, events: {} as TurnEvent, input: {} as TurnInput },
@@ -107,26 +44,7 @@ const machine = setup({
     record: (_, _params: RecordParams) => {},
     close: (_, _params: CloseParams) => {},
   },
-  guards: {
-    readingIsWeak: ({ context }) => context.weak && context.escalate,
-    isAnswer: ({ context }) => context.facts?.kind === 'answer',
-    // An answer given without what was said meanwhile is not the last word.
-    isAnswerTooEarly: ({ context }) => context.facts?.kind === 'answer' && context.steering > context.steered,
-    isEmpty: ({ context }) => context.facts?.kind === 'empty',
-    isEmptyAgain: ({ context }) =>
-      context.facts?.kind === 'empty' && context.emptyInARow >= MAX_EMPTY_IN_A_ROW - 1,
-    callsTools: ({ context }) => context.facts?.kind === 'calls',
-    needsApproval: ({ context }) => context.facts?.kind === 'calls' && context.facts.approvals > 0,
-    wantsPacket: ({ context }) => context.facts?.kind === 'packet-wanted' && context.packets < MAX_PACKETS,
-    isOverLength: ({ context }) =>
-      context.facts?.kind === 'over-length' && context.overLength < MAX_OVER_LENGTH,
-    // Rounds that only made room for the request called no model to an end.
-    budgetSpent: ({ context }) => context.step - context.packets - context.overLength >= context.stepBudget,
-    batchDone: ({ context }) => context.pending.length === 0,
-    batchUndecided: ({ context }) => context.pending.length === 0 && context.undecided.length > 0,
-    waitsForApproval: ({ context }) => context.waitingFor === 'approval',
-    waitsForOutcome: ({ context }) => context.waitingFor === 'outcome',
-  },
+  guards: TURN_GUARDS,
 }).createMachine({
   id: TURN_MACHINE,
   initial: 'accepted',
@@ -348,48 +266,11 @@ const machine = setup({
   },
 });
 
-type Batch = Pick<TurnContext, 'pending' | 'batch' | 'undecided' | 'rounds'>;
-
-/** What runs now: every admitted call of the step, or those that a person decided about. */
-function batchOf(context: TurnContext, { type }: TurnEvent): Batch {
-  const decided = type === 'turn.rerun' || type === 'turn.report';
-  const rounds = context.rounds + (decided ? 1 : 0);
-  const batch = decided ? context.undecided : admittedCalls(context);
-  const id = (index: number): string =>
-    decided ? decidedToolChild(context.step, index, rounds) : toolChild(context.step, index);
-  return { pending: batch.map(id), batch, undecided: [], rounds };
-}
-
-function callsOf(context: TurnContext, { type }: TurnEvent): readonly { id: string; input: ToolInput }[] {
-  const denied = type === 'turn.deny';
-  const decided = type === 'turn.rerun' ? 'rerun' : type === 'turn.report' ? 'report' : null;
-  return context.pending.map((id, place) => ({
-    id,
-    input: { step: context.step, index: context.batch[place] ?? place, denied, decided },
-  }));
-}
-
 function decided(question: WaitingFor, decision: Decision) {
   return {
     type: 'record',
     params: { kind: 'turn-decided', body: { for: question, decision } },
   } as const;
-}
-
-function admittedCalls(context: TurnContext): readonly number[] {
-  const count = context.facts?.kind === 'calls' ? context.facts.admitted : 0;
-  return Array.from({ length: count }, (_, index) => index);
-}
-
-/** The calls a waiting turn asks about. */
-function questioned(context: TurnContext): readonly string[] {
-  const indexes = context.waitingFor === 'outcome' ? context.undecided : admittedCalls(context);
-  return indexes.map((index) => toolChild(context.step, index));
-}
-
-function withUndecided(context: TurnContext, event: TurnEvent): readonly number[] {
-  const output = 'output' in event ? (event.output as ToolOutput) : null;
-  return output?.status === 'undecided' ? [...context.undecided, output.index] : context.undecided;
 }
 
 function closing(outcome: Outcome) {

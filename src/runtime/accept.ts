@@ -11,8 +11,9 @@ import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
 import type { BodyOf, TurnMode } from '../ledger/kinds.ts';
 import { visibleText } from '../ledger/view.ts';
-import { CURRENT_VERSION } from '../machines/registry.ts';
-import { TURN_MACHINE, type TurnInput } from '../machines/turn.ts';
+import { newestVersion } from '../machines/registry.ts';
+import { TURN_MACHINE } from '../machines/turn.ts';
+import type { TurnInput } from '../machines/turn-context.ts';
 import { beginActor } from './actor.ts';
 import { startTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
@@ -188,16 +189,17 @@ function build(engine: Engine, builder: CommitBuilder, request: AcceptRequest, a
   });
   builder.lists.turns.push({ turn, head, number, priority });
   keepKey(builder, turn, asked);
+  const context = engine.hopContext();
   const machineInput: TurnInput = { ...request.limits, weak: reading.confidence < WEAK_BELOW };
   const created = {
     actor: turn,
     turn,
     machine: TURN_MACHINE,
-    version: CURRENT_VERSION[TURN_MACHINE] ?? 1,
+    version: newestVersion(context.registry, TURN_MACHINE),
     input: { ...machineInput },
   };
   const place = { actor: turn, turn, head, priority };
-  const { actor } = beginActor(builder, engine.hopContext(), created, place);
+  const { actor } = beginActor(builder, context, created, place);
   return { ...actor, turn, priority, number };
 }
 

@@ -5,7 +5,7 @@ import { blake3Hex } from '../ledger/chain.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
-import type { CloseParams } from '../machines/turn.ts';
+import type { CloseParams } from '../machines/turn-context.ts';
 import { CALL_POLICY, isCallSource } from './calls.ts';
 import type { CommitBuilder } from './commit-builder.ts';
 import { type ActionData, type Effect, readEffects } from './effects.ts';

@@ -1,11 +1,13 @@
 /** The close of a turn and the start of the one behind it, in the commit of the event that ends it. */
 import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
 import type { ActorState, Loaded, RawRecord } from '../db/contract.ts';
+import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { foldTurn } from '../ledger/view.ts';
-import type { CloseParams } from '../machines/turn.ts';
+import type { CloseParams } from '../machines/turn-context.ts';
 import { type HopContext, type MachineEvent, type Place, stepActor } from './actor.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import { findMachine } from './snapshot.ts';
 
 /** `records` are the turn's, as stored; null when they were not loaded, and a close then asks for them. */
 export interface EventHop {
@@ -54,6 +56,7 @@ export function closeTurn(
   return closed;
 }
 
+/** A turn of a version that is not known here is started, and its machine's first event left for a worker that knows it. */
 export function startTurn(
   builder: CommitBuilder,
   context: HopContext,
@@ -66,7 +69,37 @@ export function startTurn(
     body: { utc: context.nowUtc, timezone: context.timezone },
   });
   builder.lists.turnChanges.push({ turn: place.turn, status: 'running' });
-  stepActor(builder, context, actor, { id: 'start', event: { type: 'turn.start' } }, place);
+  const start = { id: 'start', event: { type: 'turn.start' } };
+  const pending = {
+    actor: actor.actor,
+    id: start.id,
+    event: canonicalJson(start.event),
+    revision: null,
+    digest: null,
+  };
+  if (findMachine(context.registry, actor.machine, actor.version) === null) {
+    builder.lists.events.push(pending);
+    return;
+  }
+  try {
+    stepActor(builder, context, actor, start, place);
+  } catch (error) {
+    if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;
+    // The turn that ends here is sound; only the one behind it can not be read.
+    builder.append(place.head, {
+      kind: 'actor-parked',
+      turnId: place.turn,
+      body: { actor: actor.actor, reason: error.message },
+    });
+    builder.lists.events.push(pending);
+    builder.lists.actors.push({
+      ...actor,
+      base: actor.revision,
+      revision: actor.revision + 1,
+      status: 'parked',
+      parkedReason: error.message,
+    });
+  }
 }
 
 /** From canonical text, as every later reading will render it: the same members in the same order. */

@@ -1,6 +1,6 @@
 /** Reads the actions of a transition as what they ask for. XState executes nothing here. */
 import type { Json } from '../ledger/json.ts';
-import type { CloseParams, RecordParams } from '../machines/turn.ts';
+import type { CloseParams, RecordParams } from '../machines/turn-context.ts';
 
 export type Effect =
   | { readonly kind: 'spawn'; readonly child: string; readonly src: string; readonly input: Json }

@@ -25,7 +25,7 @@ export interface SessionReading {
 
 type Answer = string | null;
 
-export const SESSION_INVARIANTS: ReadonlyMap<number, (reading: SessionReading) => Answer> = new Map([
+const SESSION_INVARIANTS: ReadonlyMap<number, (reading: SessionReading) => Answer> = new Map([
   [13, eventsCounted],
   [14, snapshotsReplay],
   [15, settledOnce],

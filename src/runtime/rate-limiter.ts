@@ -246,7 +246,7 @@ class Pace {
     const [first] = this.#bySecond.keys();
     if (first === undefined) return null;
     const count = [...this.#bySecond.values()].reduce((sum, one) => sum + one, 0);
-    return (nowMs - first * SECOND_MS) / count;
+    return ((Math.floor(nowMs / SECOND_MS) + 1 - first) * SECOND_MS) / count;
   }
 
   #forget(nowMs: number): void {

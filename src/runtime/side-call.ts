@@ -3,14 +3,14 @@
  * of results, and each ends in one commit that names the fence.
  */
 import type { Claim } from '../db/contract.ts';
-import { blake3Hex } from '../ledger/chain.ts';
-import { byteLength, canonicalJson, type Json, storableText } from '../ledger/json.ts';
+import { type Json, storableText } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { NewActor } from './actor.ts';
 import { CALL_POLICY, isCallSource, MAX_FENCES, retryDelayMs } from './calls.ts';
+import { claimCall } from './claim.ts';
 import type { Additions, Delivered, Delivery, Engine } from './engine.ts';
-import { completeClaim, knownTurn } from './known-turns.ts';
+import { lateRecords } from './late-result.ts';
 import { messageOf, passes } from './outage.ts';
 import type { RunningCalls } from './running-calls.ts';
 
@@ -66,7 +66,7 @@ export type Perform = (claim: Claim, signal: AbortSignal) => Promise<CallResult>
 export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perform): Promise<Settled> {
   const run = host.running.begin(ref.actor, ref.child);
   try {
-    const claim = await claimCall(host, ref);
+    const claim = await claimCall(host.engine, host.workerId, ref);
     if (claim === null) return 'stale';
     if (isCallSource(claim.call.src)) host.engine.admission.claimed(CALL_POLICY[claim.call.src].pool);
     const ended =
@@ -75,14 +75,6 @@ export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perf
   } finally {
     run.end();
   }
-}
-
-async function claimCall({ engine, workerId }: SideCallHost, ref: JobRef): Promise<Claim | null> {
-  const remembered = engine.known.get(ref.actor);
-  const known = knownTurn(remembered);
-  if (remembered === null || known === null) return engine.store.claim(ref, workerId);
-  const answer = await engine.store.claimKnown(ref, workerId, known);
-  return answer === null ? null : completeClaim(answer, remembered);
 }
 
 /** A claimed row names a living worker, so nothing that work throws may leave it without an end. */
@@ -269,7 +261,6 @@ async function again(
   return result === 'applied' ? settled : keepLate(host, ref, claim, 'superseded', drafts);
 }
 
-/** What came too late changes nothing; the ledger keeps that it came. Receipts are kept whole, for the bill. */
 async function keepLate(
   host: SideCallHost,
   ref: JobRef,
@@ -277,25 +268,8 @@ async function keepLate(
   reason: string,
   drafts: readonly RecordDraft[],
 ): Promise<Settled> {
-  const turnId = claim.loaded.actor.turn;
-  const receipts = drafts.filter((draft) => draft.kind === 'work-receipt');
-  const late: RecordDraft[] = drafts
-    .filter((draft) => draft.kind === 'assistant-message' || draft.kind === 'tool-result')
-    .map((draft) => {
-      const body = canonicalJson(draft.body);
-      return {
-        kind: 'late-result',
-        turnId,
-        body: {
-          child: ref.child,
-          fence: claim.call.fence,
-          reason,
-          digest: blake3Hex(body),
-          bytes: byteLength(body),
-        },
-      };
-    });
-  if (receipts.length + late.length > 0) await host.engine.append(ref, [...receipts, ...late]);
+  const late = lateRecords(claim, reason, drafts);
+  if (late.length > 0) await host.engine.append(ref, late);
   return 'superseded';
 }
 

@@ -16,6 +16,8 @@ export interface SweeperOptions {
   readonly intervalMs: number;
   /** A handed-over row that no worker claimed for so long is looked for in the queue. */
   readonly readmitMs: number;
+  /** What else looks at the whole deployment, once a sweep and nowhere twice at a time. */
+  readonly afterSweep?: () => Promise<unknown>;
   readonly random: () => number;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
@@ -64,6 +66,7 @@ export class Sweeper {
     const result = await upkeep.sweep({ leaseMs, readmitMs });
     for (const row of result?.unclaimed ?? []) await this.#recover(row);
     await admission.refresh();
+    if (result !== null) await this.#options.afterSweep?.();
     if (result?.unfolded === true) await this.#ask(FOLD_CHILD, FOLD_PERIOD_MS);
     if (result !== null && this.#options.clock.nowMs() >= this.#collectAtMs) {
       this.#collectAtMs = this.#options.clock.nowMs() + COLLECT_PERIOD_MS;

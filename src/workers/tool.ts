@@ -7,7 +7,7 @@ import { evidenceId, toolChild } from '../ledger/ids.ts';
 import type { Json } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft, ToolStatus } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
-import type { ToolInput, ToolOutput } from '../machines/turn.ts';
+import type { ToolInput, ToolOutput } from '../machines/turn-context.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/engine.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';

@@ -45,7 +45,9 @@ export interface Fault {
 const IN_FLIGHT_MS = 250;
 /** A process compares its calls with the rows once a heartbeat, and takes a row for its own for a lease. */
 const LEASES_UNTIL_NOTICED = 2;
-const CALL_WAIT_MS = 1_500;
+const CALL_WAIT_MS = 5_000;
+/** A call so old is past its start and, with the slow model, far from its end. */
+const UNDER_WAY_MS = 150;
 const SHORT_OUTAGE_MS = 1_000;
 const LONG_OUTAGE_MS = 4_000;
 /** A drain ends within the grace of its settings, what BullMQ takes to hang up, and a busy machine. */
@@ -205,9 +207,9 @@ async function one({ workers: slots }: World, share: Place['share']): Promise<Sl
 
 /** Waits a while for a model call to be under way; a quiet moment is struck as well. */
 async function inMidCall({ sim }: World): Promise<void> {
-  await until('a call is open', () => sim.calls().some(({ state }) => state === 'open'), CALL_WAIT_MS).catch(
-    () => undefined,
-  );
+  const underWay = (): boolean =>
+    sim.calls().some(({ state, at }) => state === 'open' && at <= Date.now() - UNDER_WAY_MS);
+  await until('a call is under way', underWay, CALL_WAIT_MS).catch(() => undefined);
 }
 
 async function dropQueue(world: World): Promise<string> {

@@ -34,6 +34,7 @@ export class Slot {
   #process: OwnProcess | null = null;
   #ending = false;
   #closed = false;
+  #failedStarts = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: SlotOptions) {
@@ -48,6 +49,11 @@ export class Slot {
   /** Null while it starts. */
   get live(): OwnProcess | null {
     return this.#ending ? null : this.#process;
+  }
+
+  /** Processes that ended before they worked: what they needed was away. */
+  get failedStarts(): number {
+    return this.#failedStarts;
   }
 
   ready(): Promise<OwnProcess> {
@@ -75,6 +81,7 @@ export class Slot {
     while (!this.#closed) {
       const started = await spawnOwner(script, settings, onComplaint).catch(() => null);
       if (started === null) {
+        this.#failedStarts += 1;
         await delay(FAILED_START_PAUSE_MS);
         continue;
       }

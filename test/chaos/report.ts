@@ -42,6 +42,8 @@ export interface ChaosReport {
   readonly packets: number;
   readonly resentTurns: number;
   readonly refusedRequests: number;
+  /** Processes that found what they need away as they started, and were started again. */
+  readonly failedStarts: number;
   /** From the first try to the acknowledgement, whatever stood between. */
   readonly accepting: Spread | null;
   readonly faults: readonly FaultFigures[];
@@ -59,6 +61,7 @@ export interface ReportInput {
   readonly witnesses: Witnesses;
   readonly sessions: readonly StoredSession[];
   readonly missed: ReadonlyMap<string, number>;
+  readonly failedStarts: number;
   readonly violations: readonly Violation[];
 }
 
@@ -91,6 +94,7 @@ export function reportOf(input: ReportInput): ChaosReport {
     packets: records.filter(({ kind }) => kind === 'packet').length,
     resentTurns: log.asked.filter(({ resentAs }) => resentAs.length > 0).length,
     refusedRequests: log.refusals.length,
+    failedStarts: input.failedStarts,
     accepting: spreadOf(log.asked.map(({ sentAtMs, acceptedAtMs }) => acceptedAtMs - sentAtMs)),
     faults: figuresOf(faults, input.missed, log.asked),
     lost: count('lost'),
@@ -162,7 +166,7 @@ export function textOf(report: ChaosReport): string {
   ]);
   return [
     `Chaos on ${report.backend}, seed ${report.seed}: ${report.sessions} sessions for ${report.seconds} s. The model is SIMULATED.`,
-    `${report.turns} turns: ${ended.join(', ')}. ${report.resentTurns} were sent again; ${report.refusedRequests} requests were refused for a while.`,
+    `${report.turns} turns: ${ended.join(', ')}. ${report.resentTurns} were sent again; ${report.refusedRequests} requests were refused for a while; ${report.failedStarts} processes failed to start at first.`,
     `${report.modelCalls} model calls: ${report.abortedCalls} cut off, ${report.repeatedCalls} made again. ${report.onceEffects} runs of a once tool, ${report.unknownOutcomes} of unknown outcome.`,
     `${report.records} records, ${report.packets} of them packets.`,
     `Accepting a turn: p50 / p95 / max ${shown(report.accepting)} ms.`,

@@ -97,7 +97,9 @@ async function disturb(world: World, options: ChaosOptions, startedMs: number): 
   ];
   // For whoever looks for the cause: the ledger is gone with its server, this is not.
   if (violations.length > 0) writeFileSync(join(world.folder, 'witnesses.json'), JSON.stringify(witnesses));
-  return reportOf({ ...options, startedMs, witnesses, sessions, missed, violations });
+  const slots = [world.api, ...world.workers];
+  const failedStarts = slots.reduce((sum, slot) => sum + slot.failedStarts, 0);
+  return reportOf({ ...options, startedMs, witnesses, sessions, missed, failedStarts, violations });
 }
 
 interface Struck {

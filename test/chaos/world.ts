@@ -53,7 +53,7 @@ export const NARROW = 'narrow';
 /** Fast and slow, with room and with so little that turns leave the request for packets. */
 const MODELS = [
   model({ name: 'quick', decodeTokensPerSecond: 1_000 }),
-  model({ name: 'slow', decodeTokensPerSecond: 20 }),
+  model({ name: 'slow', decodeTokensPerSecond: 8 }),
   model({ name: NARROW, window: 2_560, horizon: 2_560, decodeTokensPerSecond: 200 }),
 ] as const;
 

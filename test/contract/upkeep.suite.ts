@@ -177,7 +177,8 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         await upkeep.reconcile(worker, { held: [`${turn}~step-1`], old: [] }, LEASE_MS);
         await upkeep.reconcile(randomUUID(), NOTHING, LEASE_MS);
         expect(await admit('step')).toEqual([]);
-        await upkeep.reconcile(worker, NOTHING, LEASE_MS);
+        const given = { held: [], old: [`${turn}~step-1`] };
+        expect(await upkeep.reconcile(worker, given, LEASE_MS)).toEqual(given.old);
         expect(await admit('step')).toMatchObject([{ actor: turn, child: 'step-1', dispatch: 2 }]);
         await upkeep.reconcile(worker, NOTHING, LEASE_MS);
         expect(await admit('step')).toEqual([]);

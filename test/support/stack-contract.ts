@@ -94,8 +94,8 @@ export interface TestStack {
   records(session: SessionRef, turn?: string): Promise<readonly (StoredRecord & { readonly data: Data })[]>;
   verify(session: SessionRef): Promise<Verdict>;
   worker(options?: WorkerOptions): Promise<TestWorker>;
-  /** Another producer process. */
-  open(): Services;
+  /** Another producer process, of another release where a registry is given. */
+  open(registry?: MachineRegistry): Services;
   /** As the user that owns the server: sees every tenant. */
   sql<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** The queue as if it had never been: every key of Redis, or BullMQ's whole schema. */

@@ -111,8 +111,9 @@ class Stack implements TestStack {
     this.producer = this.open();
   }
 
-  open(): Services {
-    return this.#open(this.#parts.base);
+  open(registry?: MachineRegistry): Services {
+    const services = this.#open(this.#parts.base);
+    return registry === undefined ? services : withRegistry(services, registry);
   }
 
   async session({ model, tools, system }: SessionOptions = {}): Promise<SessionRef> {

@@ -114,8 +114,11 @@ describe('why, over HTTP', () => {
 
   it('RUN-11 says what the provider answered last, while the call waits to be tried again', async () => {
     await working(async () => {
-      api.stack.sim.setFaults([{ fault: { name: 'rate_limit', retryAfterMs: 600_000 } }]);
-      const turn = await api.turn(await api.session({ leg: 'sim-large', tools: [] }), {
+      // A model of its own: all of the deployment waits where a provider asks for it.
+      const leg = 'sim-small';
+      const match = { model: leg };
+      api.stack.sim.setFaults([{ match, fault: { name: 'rate_limit', retryAfterMs: 600_000 } }]);
+      const turn = await api.turn(await api.session({ leg, tools: [] }), {
         input: 'Good morning.',
       });
       await until('the call was refused', async () => {

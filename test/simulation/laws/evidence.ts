@@ -18,13 +18,30 @@ export interface Turn {
   readonly steering: readonly Script[];
 }
 
+/** What the witness tells the oracle. */
+export type Testimony = Pick<
+  Witness,
+  | 'acknowledged'
+  | 'applied'
+  | 'calls'
+  | 'cancelAsked'
+  | 'cancelled'
+  | 'effects'
+  | 'errors'
+  | 'granted'
+  | 'refused'
+  | 'troubles'
+>;
+
 export interface Evidence {
   readonly quiet: boolean;
   readonly settled: boolean;
   readonly scripts: readonly Script[];
-  readonly witness: Witness;
+  readonly witness: Testimony;
   readonly dump: MemoryDump;
   readonly turns: ReadonlyMap<string, Turn>;
+  /** What was wrong with what is stored, whenever somebody looked. */
+  readonly inspected: readonly string[];
   readonly latestDatabaseMs: (fromMs: number, toMs: number) => number;
 }
 
@@ -44,6 +61,7 @@ export function evidenceOf(world: World, settled: boolean): Evidence {
     witness: world.witness,
     dump,
     turns,
+    inspected: world.inspected,
     latestDatabaseMs: (fromMs, toMs) => world.databaseClock.latestMs(fromMs, toMs),
   };
 }

@@ -1,6 +1,6 @@
 /** Laws of hops: events applied once and in order, results accepted once and under their fence, timers on time. */
-import { MACHINES } from '../../../src/machines/registry.ts';
 import { replay, unfold } from '../../../src/runtime/replay.ts';
+import { NEWER } from '../world/releases.ts';
 import type { Applied } from '../world/witness.ts';
 import { type Evidence, grouped, type Law, repeated } from './evidence.ts';
 
@@ -22,10 +22,24 @@ export const HOP_LAWS: Readonly<Record<string, Law>> = {
     ];
   },
 
+  'the invariants 13 to 20 hold of every session at any moment': ({ inspected }) => inspected,
+
+  'RUN-06 nothing is given out or accepted of an actor that has ended': ({ witness }) => {
+    const endedMs = new Map<string, number>();
+    for (const { commit, atMs } of witness.applied)
+      for (const { actor, status } of commit.actors) if (status === 'done') endedMs.set(actor, atMs);
+    const isLate = (actor: string, atMs: number) => (endedMs.get(actor) ?? atMs) < atMs;
+    const given = witness.granted.filter(({ actor, atMs }) => isLate(actor, atMs));
+    const accepted = witness.applied.flatMap(({ commit: { settle }, atMs }) =>
+      settle !== undefined && isLate(settle.actor, atMs) ? [settle] : [],
+    );
+    return [...given, ...accepted].map(({ actor, child }) => `${actor}~${child}`);
+  },
+
   'RUN-09 replaying the stored events gives every stored snapshot': ({ dump }) =>
     dump.actors.flatMap(({ actor, machine, version, snapshot }) => {
       const events = dump.events.filter((event) => event.actor === actor && event.revision !== null);
-      const steps = replay(MACHINES, machine, version, unfold(events));
+      const steps = replay(NEWER, machine, version, unfold(events));
       const wrong = steps.find(({ matches }) => !matches);
       if (wrong !== undefined) return [`${actor}: ${wrong.id} gives another snapshot`];
       return steps.at(-1)?.snapshot === snapshot ? [] : [`${actor} stands elsewhere than its events lead`];

@@ -7,8 +7,7 @@ import {
   stepsAnswered,
 } from '../../../src/ledger/invariants.ts';
 import { ChainVerifier } from '../../../src/ledger/verify.ts';
-import type { Witness } from '../world/witness.ts';
-import { bodies, type Evidence, type Law, repeated, type Turn } from './evidence.ts';
+import { bodies, type Evidence, type Law, repeated, type Testimony, type Turn } from './evidence.ts';
 
 export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
   'LED-01 the invariants 1 to 8 hold of every ledger': ({ dump }) =>
@@ -48,7 +47,7 @@ export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
   },
 };
 
-function growth({ id, view }: Turn, { applied, calls }: Witness): readonly string[] {
+function growth({ id, view }: Turn, { applied, calls }: Testimony): readonly string[] {
   if (view.rejections.length > 0) return [];
   const requests = applied.flatMap(({ commit: { records } }) => {
     const own = records.filter(({ turnId }) => turnId === id);

@@ -5,6 +5,7 @@
  */
 import type { AdmitRules, HandOver } from '../../../src/db/contract.ts';
 import { handOverOf } from './outbox.ts';
+import { slotsOf } from './pools.ts';
 import type { OutboxRow, Tables } from './rows.ts';
 
 interface Standing {
@@ -48,12 +49,6 @@ export function admit(
   for (const row of chosen) tables.outbox.put({ ...row, admittedMs: asked.nowMs });
   noteShares(tables, pool, standing, chosen);
   return chosen.map(handOverOf);
-}
-
-/** Slots of a pool on workers that have beaten since. */
-export function slotsOf(tables: Tables, pool: string, sinceMs: number): number {
-  const live = [...tables.workers.values()].filter(({ beatMs }) => beatMs > sinceMs);
-  return live.reduce((slots, worker) => slots + (worker.pools[pool] ?? 0), 0);
 }
 
 function boundsOf(

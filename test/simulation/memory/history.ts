@@ -2,11 +2,11 @@
  * Random work on a database, step by step, so that two of them can be given the same and be compared. What a step is
  * about is chosen from what is stored, and now and then it stands on something old: the refusals are part of it.
  */
-import fc from 'fast-check';
 import type { Commit, SessionRef, SessionState, Store, UpkeepStore } from '../../../src/db/contract.ts';
 import { blake3Hex, GENESIS_DIGEST } from '../../../src/ledger/chain.ts';
 import { CommitBuilder } from '../../../src/runtime/commit-builder.ts';
 import { actorRow, callRows, config, eventRow } from '../../contract/session-under-test.ts';
+import { type AcceptStep, type HopStep, LEASE_MS, STEP_MS, type Step } from './steps.ts';
 
 export interface Side {
   readonly store: Store;
@@ -14,109 +14,10 @@ export interface Side {
   elapse(ms: number): Promise<void>;
 }
 
-/** What a history may take on a busy machine. Stored times are compared within it. */
-export const TOLERANCE_MS = 15_000;
-/** Time passes in steps of this; no limit or delay here lies within the tolerance above a multiple of it. */
-const STEP_MS = 50_000;
-const LEASE_MS = 72_000;
-const DELAY_MS = 120_000;
 /** A lease that no beat of a history is older than. */
 const FOREVER_MS = 1_000_000_000;
+/** More than there are of anything. */
 const ALL = 1_000;
-
-const WORKERS = [1, 2, 3].map((n) => `01890000-0000-7000-8000-00000000000${n}`);
-
-const maybe = <T>(what: fc.Arbitrary<T>) =>
-  fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: what });
-/** Which of several; more than there are begin anew. */
-const which = fc.nat(11);
-const worker = fc.constantFrom(...WORKERS);
-const child = fc.constantFrom('step-1', 'step-2', 'tool-1-0');
-const eventId = fc.constantFrom('a', 'b', 'step-1', 'timer.deadline.1');
-const key = fc.constantFrom('k1', 'k2');
-const timer = fc.constantFrom('deadline', 'waited');
-/** How far behind what is stored: seldom at all. */
-const behind = fc.constantFrom(0, 0, 0, 0, 1);
-
-const accept = fc.record({
-  op: fc.constant('accept' as const),
-  session: which,
-  turn: fc.uuid(),
-  child: maybe(child),
-  priority: fc.nat(2),
-  key: maybe(key),
-  number: behind,
-});
-
-const hop = fc.record({
-  op: fc.constant('hop' as const),
-  session: which,
-  behind,
-  settle: maybe(fc.record({ call: which, behind, status: fc.constantFrom('done', 'failed', 'queued') })),
-  actor: maybe(
-    fc.record({
-      actor: which,
-      behind,
-      status: fc.constantFrom('active', 'active', 'done', 'parked'),
-      event: maybe(eventId),
-    }),
-  ),
-  event: maybe(fc.record({ actor: which, id: eventId, late: fc.boolean() })),
-  call: maybe(fc.record({ actor: which, child })),
-  cancel: maybe(which),
-  timer: maybe(fc.record({ actor: which, timer, delayMs: fc.constantFrom(0, DELAY_MS) })),
-  clear: maybe(fc.record({ actor: which, timer: fc.option(timer) })),
-  closed: maybe(which),
-  record: fc.boolean(),
-});
-
-const others = fc.oneof(
-  fc.record({ op: fc.constant('submit' as const), session: which, actor: which, id: eventId }),
-  fc.record({ op: fc.constant('drain' as const), session: which, actor: which, dispatch: fc.nat(4) }),
-  fc.record({ op: fc.constant('markStarted' as const), session: which, call: which, behind }),
-  fc.record({ op: fc.constant('beat' as const), worker, slots: fc.nat(3) }),
-  fc.record({ op: fc.constant('retire' as const), worker }),
-  fc.record({ op: fc.constant('elapse' as const), steps: fc.constantFrom(1, 1, 2, 15) }),
-  fc.record({
-    op: fc.constant('reconcile' as const),
-    session: which,
-    worker,
-    call: which,
-    holds: fc.boolean(),
-  }),
-  fc.record({ op: fc.constant('redispatch' as const), session: which, row: which }),
-);
-
-const claim = fc.record({
-  op: fc.constant('claim' as const),
-  session: which,
-  call: which,
-  behind,
-  worker,
-  /** As by a process that knows the session, as it is or as it was. */
-  known: maybe(fc.record({ behind, planTurn: fc.constantFrom(null, 9) })),
-});
-const upkeep = fc.record({ op: fc.constantFrom('sweep' as const, 'admit' as const, 'compact' as const) });
-
-type Of<A> = A extends fc.Arbitrary<infer Value> ? Value : never;
-export type Step =
-  | Of<typeof accept>
-  | Of<typeof hop>
-  | Of<typeof others>
-  | Of<typeof claim>
-  | Of<typeof upkeep>;
-type HopStep = Of<typeof hop>;
-
-export const anyHistory: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
-    { weight: 3, arbitrary: accept },
-    { weight: 6, arbitrary: hop },
-    { weight: 4, arbitrary: claim },
-    { weight: 6, arbitrary: others },
-    { weight: 2, arbitrary: upkeep },
-  ),
-  { minLength: 20, maxLength: 40, size: 'max' },
-);
 
 /** The first commit of a session. */
 export function opening(ref: SessionRef, head: string): Commit {
@@ -131,8 +32,13 @@ export function opening(ref: SessionRef, head: string): Commit {
 
 type Act = (side: Side) => Promise<unknown>;
 
-/** What a step asks of each side, given what one of them holds. */
-export async function actOf(step: Step, refs: readonly SessionRef[], { store }: Side): Promise<Act> {
+/** What a step asks of each side, given what one of them holds. A refusal of the database itself is an answer too. */
+export async function actOf(step: Step, refs: readonly SessionRef[], first: Side): Promise<Act> {
+  const act = await asked(step, refs, first);
+  return (side) => act(side).catch(() => 'threw');
+}
+
+async function asked(step: Step, refs: readonly SessionRef[], { store }: Side): Promise<Act> {
   const ref = nth(refs, 'session' in step ? step.session : 0);
   const state = ref === undefined ? null : await store.sessionState(ref);
   if (ref === undefined || state === null) throw new Error('the session was not opened');
@@ -140,7 +46,7 @@ export async function actOf(step: Step, refs: readonly SessionRef[], { store }: 
     case 'accept':
     case 'hop': {
       const commit = step.op === 'accept' ? accepting(step, ref, state) : hopping(step, ref, state);
-      return (side) => side.store.apply(commit).catch(() => 'threw');
+      return (side) => side.store.apply(commit);
     }
     case 'claim':
     case 'markStarted':
@@ -201,7 +107,8 @@ function ofCall(
   ref: SessionRef,
   { calls, session: row }: SessionState,
 ): Act {
-  const call = nth(calls, step.call);
+  const queued = step.op === 'claim' ? calls.filter(({ status }) => status === 'queued') : [];
+  const call = nth(queued.length === 0 ? calls : queued, step.call);
   if (call === undefined) return async () => null;
   const { actor, child: name, dispatch, fence } = call;
   const of = { ...ref, actor, child: name };
@@ -229,7 +136,7 @@ function builderOn(ref: SessionRef, { session: row }: SessionState, late = 0): C
   return new CommitBuilder({ ...ref, ...head, nextSeq: head.nextSeq - late, watched: false });
 }
 
-function accepting(step: Of<typeof accept>, ref: SessionRef, state: SessionState): Commit {
+function accepting(step: AcceptStep, ref: SessionRef, state: SessionState): Commit {
   const builder = builderOn(ref, state);
   const { liveHead } = state.session;
   const { turn, priority } = step;
@@ -297,7 +204,8 @@ function changeRows(
   { actors, calls, turns, session: row }: SessionState,
 ): void {
   const { lists } = builder;
-  const spawning = step.call && nth(actors, step.call.actor);
+  const active = actors.filter(({ status }) => status === 'active');
+  const spawning = step.call && nth(active, step.call.actor);
   if (step.call !== undefined && spawning !== undefined) callRows(builder, spawning.actor, step.call.child);
   const cancelled = step.cancel === undefined ? undefined : nth(calls, step.cancel);
   if (cancelled !== undefined) lists.cancels.push({ actor: cancelled.actor, child: cancelled.child });

@@ -34,6 +34,23 @@ export function wake(
   return dispatch;
 }
 
+/** Gives a row whose job the queue will not take again the next dispatch; null when the row moved on. */
+export function redispatch(tables: Tables, row: HandOver, nowMs: number): number | null {
+  if (!tables.outbox.remove(row)) return null;
+  const times = { dueMs: nowMs, admittedMs: nowMs };
+  if (row.child === DRAIN_CHILD) {
+    const actor = tables.actors.get(row);
+    if (actor === undefined) return null;
+    return wake(tables, { ...actor, drains: Math.max(actor.drains, row.dispatch) }, times);
+  }
+  const call = tables.calls.get(row);
+  if (call?.dispatch !== row.dispatch || call.status !== 'queued') return null;
+  const next = { ...call, dispatch: call.dispatch + 1 };
+  tables.calls.put(next);
+  handOut(tables, { ...next, ...times });
+  return next.dispatch;
+}
+
 /** Drops what was handed out for a call up to a dispatch. */
 export function dropHandOuts(tables: Tables, call: Call, upTo = Number.POSITIVE_INFINITY): void {
   for (const row of tables.outbox.of(call))

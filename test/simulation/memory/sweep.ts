@@ -1,7 +1,8 @@
 /** What the sweep brings back, duty by duty in the order of `turnwright.sweep` (drizzle/0003_upkeep.sql). */
-import type { ActorRef, UnclaimedRow } from '../../../src/db/contract.ts';
+import type { ActorRef, SweepResult, UnclaimedRow } from '../../../src/db/contract.ts';
 import { DRAIN_CHILD } from '../../../src/ledger/ids.ts';
 import { receive } from './events.ts';
+import { isUnfolded } from './fold.ts';
 import { handOut, handOverOf, wake } from './outbox.ts';
 import type { CallRow, EventRow, Tables } from './rows.ts';
 
@@ -10,8 +11,41 @@ const BATCH = 500;
 /** A worker is remembered for so many leases after its last beat, and as long as a call names it. */
 const FORGET_AFTER_LEASES = 10;
 
+export function sweep(
+  tables: Tables,
+  { leaseMs, readmitMs }: { readonly leaseMs: number; readonly readmitMs: number },
+  nowMs: number,
+): SweepResult {
+  const taken = takeOver(tables, leaseMs, nowMs);
+  const fired = fireTimers(tables, nowMs);
+  const drains = wakeForgotten(tables, nowMs);
+  markLateEvents(tables);
+  forgetWorkers(tables, leaseMs, nowMs);
+  const unfolded = tables.actors.all().some(isUnfolded);
+  return { taken, fired, drains, unfolded, unclaimed: unclaimedRows(tables, readmitMs, nowMs) };
+}
+
+/** Hands out again what a worker claimed a lease ago and does not run. Returns what it keeps. */
+export function handOutLost(
+  tables: Tables,
+  workerId: string,
+  held: readonly string[],
+  leaseMs: number,
+  nowMs: number,
+): ReadonlySet<string> {
+  const kept = new Set<string>();
+  for (const call of tables.calls.all()) {
+    if (call.status !== 'running' || call.worker !== workerId) continue;
+    const name = `${call.actor}~${call.child}`;
+    const old = (call.claimedMs ?? nowMs) < nowMs - leaseMs;
+    if (old && !held.includes(name)) queueAgain(tables, call, 'its claim was lost', nowMs);
+    else kept.add(name);
+  }
+  return kept;
+}
+
 /** Calls that run on a worker which is not heard of any more. */
-export function takeOver(tables: Tables, leaseMs: number, nowMs: number): number {
+function takeOver(tables: Tables, leaseMs: number, nowMs: number): number {
   const lives = (worker: string | null): boolean =>
     (tables.workers.get(worker ?? '')?.beatMs ?? Number.NEGATIVE_INFINITY) > nowMs - leaseMs;
   const orphaned = tables.calls.all().filter(({ status, worker }) => status === 'running' && !lives(worker));
@@ -20,14 +54,14 @@ export function takeOver(tables: Tables, leaseMs: number, nowMs: number): number
 }
 
 /** The fence stays until the next claim bumps it, so a late result still finds the call not running. */
-export function queueAgain(tables: Tables, call: CallRow, lastError: string, nowMs: number): void {
+function queueAgain(tables: Tables, call: CallRow, lastError: string, nowMs: number): void {
   const queued: CallRow = { ...call, status: 'queued', dispatch: call.dispatch + 1, worker: null, lastError };
   tables.calls.put(queued);
   handOut(tables, { ...queued, dueMs: nowMs, admittedMs: null });
 }
 
 /** A timer leaves its event once: its id names the revision that set it. */
-export function fireTimers(tables: Tables, nowMs: number): number {
+function fireTimers(tables: Tables, nowMs: number): number {
   const due = tables.timers
     .all()
     .filter(({ dueMs }) => dueMs <= nowMs)
@@ -43,7 +77,7 @@ export function fireTimers(tables: Tables, nowMs: number): number {
 }
 
 /** Asks for a drain of every actor with a pending event and none asked for. */
-export function wakeForgotten(tables: Tables, nowMs: number): number {
+function wakeForgotten(tables: Tables, nowMs: number): number {
   const seen = new Set<string>();
   let woken = 0;
   for (const event of tables.events.all().filter(isPending)) {
@@ -58,14 +92,14 @@ export function wakeForgotten(tables: Tables, nowMs: number): number {
 }
 
 /** An event that reached an actor after its end changes nothing, and must not keep it from being folded. */
-export function markLateEvents(tables: Tables): void {
+function markLateEvents(tables: Tables): void {
   for (const event of tables.events.all().filter(isPending)) {
     const actor = tables.actors.get(event);
     if (actor?.status === 'done') tables.events.put({ ...event, revision: actor.revision });
   }
 }
 
-export function forgetWorkers(tables: Tables, leaseMs: number, nowMs: number): void {
+function forgetWorkers(tables: Tables, leaseMs: number, nowMs: number): void {
   const busy = new Set(
     tables.calls.all().flatMap(({ status, worker }) => (status === 'running' ? [worker] : [])),
   );
@@ -74,7 +108,7 @@ export function forgetWorkers(tables: Tables, leaseMs: number, nowMs: number): v
 }
 
 /** What the queue was given long ago and no worker claimed, the oldest first. */
-export function unclaimedRows(tables: Tables, readmitMs: number, nowMs: number): readonly UnclaimedRow[] {
+function unclaimedRows(tables: Tables, readmitMs: number, nowMs: number): readonly UnclaimedRow[] {
   return tables.outbox
     .all()
     .flatMap((row) => (row.admittedMs === null ? [] : [{ row, heldMs: nowMs - row.admittedMs }]))

@@ -4,6 +4,7 @@ import type { Delivery } from './delivery.ts';
 import type { Dice } from './dice.ts';
 import type { Faults } from './faults.ts';
 import { Process } from './process.ts';
+import { NEWER, OLDER } from './releases.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Trace } from './trace.ts';
@@ -13,7 +14,7 @@ import type { Witness } from './witness.ts';
 export interface DeploymentOptions {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
-  readonly faults: Pick<Faults, 'happens'>;
+  readonly faults: Pick<Faults, 'happens' | 'quiet'>;
   readonly witness: Witness;
   readonly trace: Trace;
   readonly wire: Wire;
@@ -24,32 +25,36 @@ export interface DeploymentOptions {
 const SOONEST_RESTART_MS = 50;
 const LATEST_RESTART_MS = 6_000;
 const MOST_WORKERS = 3;
+const WORLDS_BEING_UPGRADED = 0.3;
 
 export class Deployment {
   readonly #options: DeploymentOptions;
   readonly #processes = new Set<Process>();
+  /** Of the processes a world begins with, those that run the older release. */
+  readonly #shareOfOlder: number;
   #started = 0;
 
   constructor(options: DeploymentOptions) {
     this.#options = options;
+    const { dice, faults } = options;
+    this.#shareOfOlder = !faults.quiet && dice.chance(WORLDS_BEING_UPGRADED) ? dice.next() : 0;
   }
 
   living(): readonly Process[] {
     return [...this.#processes];
   }
 
-  /** Perhaps an API that serves no pool, and workers that serve every pool between them. */
   start(): void {
     const { dice } = this.#options;
-    if (dice.chance(0.6)) this.#start([]);
-    if (dice.chance(0.5)) {
-      for (let count = dice.whole(1, MOST_WORKERS); count > 0; count -= 1) this.#start(POOLS);
-      return;
-    }
-    const some = POOLS.filter(() => dice.chance(0.5));
-    this.#start(some);
-    this.#start(POOLS.filter((pool) => !some.includes(pool)));
-    if (dice.chance(0.5)) this.#start(POOLS);
+    for (const pools of this.#roles()) this.#start(pools, dice.chance(this.#shareOfOlder) ? OLDER : NEWER);
+  }
+
+  /** The upgrade comes to its end: what still runs the older release is replaced. */
+  upgrade(): void {
+    const { witness } = this.#options;
+    const older = this.living().filter(({ registry }) => registry === OLDER);
+    if (older.length > 0) witness.count('upgrades');
+    for (const process of older) this.drain(process);
   }
 
   crash(owner: Owner): void {
@@ -86,10 +91,21 @@ export class Deployment {
     }
   }
 
-  #start(pools: readonly Pool[]): void {
+  /** Perhaps an API that serves no pool, and workers that serve every pool between them. */
+  #roles(): readonly (readonly Pool[])[] {
+    const { dice } = this.#options;
+    const api: readonly (readonly Pool[])[] = dice.chance(0.6) ? [[]] : [];
+    if (dice.chance(0.5))
+      return [...api, ...Array.from({ length: dice.whole(1, MOST_WORKERS) }, () => POOLS)];
+    const some = POOLS.filter(() => dice.chance(0.5));
+    const rest = POOLS.filter((pool) => !some.includes(pool));
+    return [...api, some, rest, ...(dice.chance(0.5) ? [POOLS] : [])];
+  }
+
+  #start(pools: readonly Pool[], registry = NEWER): void {
     const { trace, around } = this.#options;
     this.#started += 1;
-    const process = new Process(`P${this.#started}`, pools, around);
+    const process = new Process(`P${this.#started}`, pools, registry, around);
     trace.name(process.id, process.name);
     this.#processes.add(process);
     process.start().catch((error: unknown) => {

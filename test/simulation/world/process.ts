@@ -4,7 +4,7 @@
  */
 import { LIMITS_CHANNEL } from '../../../src/db/rate-limits.ts';
 import type { Clock } from '../../../src/ledger/clock.ts';
-import { MACHINES } from '../../../src/machines/registry.ts';
+import type { MachineRegistry } from '../../../src/machines/registry.ts';
 import type { Pool, PoolWorker, QueueBackend } from '../../../src/queues/contract.ts';
 import { Admission } from '../../../src/runtime/admission.ts';
 import { Engine } from '../../../src/runtime/engine.ts';
@@ -41,6 +41,7 @@ export class Process implements Owner {
   readonly name: string;
   readonly id: string;
   readonly pools: readonly Pool[];
+  readonly registry: MachineRegistry;
   readonly engine: Engine;
   alive = true;
   pausedUntilMs = 0;
@@ -55,8 +56,9 @@ export class Process implements Owner {
   readonly #workers: PoolWorker[] = [];
   #stopping = false;
 
-  constructor(name: string, pools: readonly Pool[], around: Surroundings) {
+  constructor(name: string, pools: readonly Pool[], registry: MachineRegistry, around: Surroundings) {
     this.name = name;
+    this.registry = registry;
     this.id = around.newId();
     this.pools = pools;
     this.#around = around;
@@ -90,7 +92,7 @@ export class Process implements Owner {
     const turns = new TurnCache(store);
     this.engine = new Engine({
       store,
-      registry: MACHINES,
+      registry,
       admission,
       clock,
       timezone: 'UTC',

@@ -122,7 +122,18 @@ export function writeScripts(dice: Dice): readonly Script[] {
 }
 
 function batches(dice: Dice): readonly Round[] {
-  const tools = ['look', 'look', 'store', 'spend', 'spend', 'gamble', 'break', 'stall', 'nowhere'] as const;
+  const tools = [
+    'look',
+    'look',
+    'store',
+    'spend',
+    'spend',
+    'gamble',
+    'gamble',
+    'break',
+    'stall',
+    'nowhere',
+  ] as const;
   return Array.from({ length: dice.whole(1, 2) }, () => {
     const calls = Array.from({ length: dice.whole(1, 3) }, () => call(dice.pick(tools), dice));
     return { says: 'calls', calls, failures: dice.chance(0.1) ? retryable(dice) : [] } as const;

@@ -10,6 +10,9 @@ const input = z.strictObject({ bytes: z.int() });
 type Kind = Pick<ToolSpec<typeof input>, 'name' | 'effect' | 'approval' | 'timeoutMs' | 'onUnknown'>;
 
 const STALL_MS = 1_500;
+const QUICK_MS = 400;
+const SLOW_MS = 5_000;
+const SLOW_RUNS = 0.15;
 const KINDS: readonly Kind[] = [
   { name: 'look', effect: 'read' },
   { name: 'store', effect: 'idempotent' },
@@ -35,7 +38,7 @@ export interface ToolsOptions {
 export function toolsOf(owner: Owner, { scheduler, dice, witness }: ToolsOptions): readonly Tool[] {
   const pass = () =>
     new Promise<void>((resolve) => {
-      scheduler.after(dice.between(1, 400), owner, resolve);
+      scheduler.after(dice.between(1, dice.chance(SLOW_RUNS) ? SLOW_MS : QUICK_MS), owner, resolve);
     });
   return DECLARED.map((tool) => ({
     ...tool,

@@ -101,6 +101,7 @@ export class Witness {
     if (!('value' in end)) return;
     if (call.method === 'sweep')
       this.count('calls taken over', (end.value as SweepResult | null)?.taken ?? 0);
+    if (call.method === 'claimKnown' && isRemembered(end.value)) this.count('claims from memory');
     const granted = claimedCall(call, end.value);
     if (granted !== null) this.#claimed(owner, call, granted, end.kind === 'answered', atMs);
     if (call.method === 'apply' && end.value === 'applied')
@@ -120,6 +121,10 @@ export class Witness {
     this.applied.push({ commit, process: owner.name, atMs, databaseMs });
     for (const { kind } of commit.records)
       if (kind in COUNTED_RECORDS) this.count(COUNTED_RECORDS[kind] ?? kind);
+    this.count(
+      'events left to another release',
+      commit.events.filter(({ revision }) => revision === null).length,
+    );
     this.count('timers fired', commit.events.filter(({ id }) => id.startsWith('timer.')).length);
     for (const { kind, turnId, body } of commit.records) {
       if (kind !== 'turn-accepted' || turnId === null) continue;
@@ -127,6 +132,10 @@ export class Witness {
       this.#names.set(turnId, scriptNamed(visibleText(input)) ?? '?');
     }
   }
+}
+
+function isRemembered(answer: unknown): boolean {
+  return answer !== null && (answer as KnownClaim).changed === undefined;
 }
 
 function claimedCall({ method }: Call, answer: unknown): ClaimedCall | null {

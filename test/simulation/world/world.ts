@@ -6,6 +6,7 @@ import type { SessionRef } from '../../../src/db/contract.ts';
 import { LIMITS_CHANNEL } from '../../../src/db/rate-limits.ts';
 import type { Bus } from '../../../src/queues/bus.ts';
 import { createSession } from '../../../src/runtime/sessions.ts';
+import { verifySession } from '../../../src/runtime/verify-session.ts';
 import { createMemoryDatabase, type MemoryDatabase } from '../memory/database.ts';
 import { createMemoryQueue, type MemoryQueue } from '../memory/queue.ts';
 import type { Bug } from './bugs.ts';
@@ -19,6 +20,7 @@ import { Models } from './models.ts';
 import { Process } from './process.ts';
 import { Producers } from './producer.ts';
 import { Pauses } from './rate-limits.ts';
+import { NEWER } from './releases.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 import { type Script, writeScripts } from './script.ts';
 import { settle } from './settling.ts';
@@ -37,12 +39,17 @@ export interface WorldOptions {
 
 const EPOCH_MS = Date.UTC(2030, 0, 1);
 const TENANTS = 2;
+/** Sessions that somebody follows live. */
+const SHARE_WATCHED = 0.3;
+const WATCHED_MS = 60_000;
 const OPENED_WITHIN_MS = 100;
 const FAULTS_UNTIL_MS = 15_000;
+/** Times at which what is stored is looked at while it changes. */
+const LOOKS = 3;
 /** Steps after which a world is taken to go round in circles. */
 const MAX_STEPS = 400_000;
 
-/** Nobody watches: what is published goes nowhere. */
+/** What is published goes nowhere: nothing durable depends on it. */
 const SILENT_BUS: Bus = {
   publish: () => Promise.resolve(),
   watch: () => Promise.resolve(() => Promise.resolve()),
@@ -63,6 +70,8 @@ export class World implements Surroundings {
   readonly database: MemoryDatabase;
   readonly delivery: Delivery;
   readonly deployment: Deployment;
+  /** What was wrong with what is stored, whenever somebody looked. */
+  readonly inspected: string[] = [];
   readonly #options: WorldOptions;
   readonly #dice: Dice;
   readonly #wire: Wire;
@@ -117,9 +126,14 @@ export class World implements Surroundings {
     producers.start(this.scripts);
     for (const incident of this.faults.incidents)
       scheduler.after(incident.atMs, null, () => strike(this, incident));
+    for (let look = 0; look < LOOKS; look += 1)
+      scheduler.after(this.#dice.between(0, FAULTS_UNTIL_MS), null, () => this.#inspect(sessions));
     await scheduler.run(FAULTS_UNTIL_MS, () => this.isEndless());
     this.#mend();
-    return settle(this, producers);
+    const settled = await settle(this, producers);
+    scheduler.after(0, null, () => this.#inspect(sessions));
+    await scheduler.run(scheduler.nowMs);
+    return settled;
   }
 
   isEndless(): boolean {
@@ -168,7 +182,7 @@ export class World implements Surroundings {
   }
 
   async #openSessions(): Promise<readonly SessionRef[]> {
-    const { engine } = new Process('P0', [], this);
+    const { engine } = new Process('P0', [], NEWER, this);
     const legs = new Map(this.scripts.map(({ session, leg }) => [session, leg]));
     const sessions = Array.from({ length: Math.max(...legs.keys()) + 1 }, (_, index) => {
       const ref = { tenant: id('000', 1 + (index % TENANTS)), session: id('200', index + 1) };
@@ -185,7 +199,21 @@ export class World implements Surroundings {
       return ref;
     });
     await this.scheduler.run(OPENED_WITHIN_MS);
+    for (const ref of sessions) if (this.#dice.chance(SHARE_WATCHED)) this.database.watch(ref, WATCHED_MS);
     return sessions;
+  }
+
+  /** The laws of what is stored hold at any moment: nothing else happens while these are asked. */
+  #inspect(sessions: readonly SessionRef[]): void {
+    const store = this.database.store();
+    for (const ref of sessions) {
+      const found = verifySession({ store, registry: NEWER }, ref).then((verdict) => verdict?.broken ?? null);
+      found
+        .catch((error: unknown) => String(error))
+        .then((broken) => {
+          if (broken !== null) this.inspected.push(`at ${Math.round(this.scheduler.nowMs)} ms, ${broken}`);
+        });
+    }
   }
 
   /** What is away comes back, and what sleeps wakes. A stepped clock stays where it is. */
@@ -195,6 +223,7 @@ export class World implements Surroundings {
     this.#awayUntilMs.database = 0;
     this.#awayUntilMs.queue = 0;
     this.deployment.wakeAll();
+    this.deployment.upgrade();
   }
 }
 

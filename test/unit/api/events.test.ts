@@ -48,6 +48,9 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'capacity-feedback': { leg: 'a', reason: 'over-length', rejectedTokens: 9, limitTokens: 8 },
   packet: { from: 1, to: 8, text: SECRET, quality: 'model' },
   'actor-parked': { actor: 'x', reason: 'unknown state' },
+  'turn-steered': { step: 3, upTo: 2 },
+  'turn-waiting': { for: 'outcome', calls: ['tool-2-0'] },
+  'turn-decided': { for: 'outcome', decision: 'rerun' },
   'turn-closed': { outcome: 'degraded', reason: 'step_budget', steps: 4 },
 };
 

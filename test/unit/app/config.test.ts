@@ -7,10 +7,14 @@ import { defineConfig, loadConfig, parseConcurrency } from '../../../src/app/con
 import { TurnwrightError } from '../../../src/ledger/errors.ts';
 
 let cwd: string;
-beforeEach(async () => {
+const folders: string[] = [];
+/** A module is imported once a path, so each file needs a folder of its own. */
+async function freshFolder(): Promise<void> {
   cwd = await mkdtemp(join(tmpdir(), 'turnwright-config-'));
-});
-afterEach(() => rm(cwd, { recursive: true, force: true }));
+  folders.push(cwd);
+}
+beforeEach(freshFolder);
+afterEach(() => Promise.all(folders.splice(0).map((made) => rm(made, { recursive: true, force: true }))));
 
 const load = (env: Record<string, string> = {}) => loadConfig({ env, cwd });
 const file = (content: string, name = 'turnwright.config.mjs') => writeFile(join(cwd, name), content);
@@ -59,6 +63,8 @@ describe('a configuration with nothing said', () => {
         toolTimeoutMs: 60_000,
         maxBodyBytes: 1_048_576,
         drainMs: 30_000,
+        tenantShare: 0.5,
+        tenantRunning: null,
       },
     });
   });
@@ -311,6 +317,51 @@ describe('legs, ladders and tools', () => {
     const message = await refusal();
     expect(message).toMatch(/tools\[0\]\.effect is wrong: found "sometimes"; allowed is what defineTool/);
     expect(message).toMatch(/tools\[0\]\.run is wrong: found nothing/);
+  });
+});
+
+describe('limits of tenants and of providers', () => {
+  it('are taken as they are given', async () => {
+    const limits = { requestsPerMinute: 600, tokensPerMinute: 90_000, concurrent: 4 };
+    await fileOf({ legs: [{ ...leg, limits }], limits: { tenantShare: 0.25, tenantRunning: 3 } });
+    const config = await load();
+    expect(config.legs[0]?.limits).toEqual(limits);
+    expect(config.limits).toMatchObject({ tenantShare: 0.25, tenantRunning: 3, stepBudget: 40 });
+  });
+
+  it('are refused where they could hold nothing, each with what is allowed', async () => {
+    for (const [given, sentence] of [
+      [{ limits: { tenantShare: 0 } }, /limits\.tenantShare is wrong: found 0; allowed is a number above 0/],
+      [{ limits: { tenantShare: 1.5 } }, /limits\.tenantShare is wrong: found 1\.5/],
+      [{ limits: { tenantRunning: 0 } }, /limits\.tenantRunning is wrong: found 0; .* or null/],
+      [{ legs: [{ ...leg, limits: { concurrent: 0 } }] }, /legs\[0\]\.limits\.concurrent is wrong: found 0/],
+      [{ legs: [{ ...leg, limits: { rpm: 3 } }] }, /legs\[0\]\.limits\.rpm is unknown; .*requestsPerMinute/],
+    ] as const) {
+      await fileOf(given);
+      expect(await refusal()).toMatch(sentence);
+      await freshFolder();
+    }
+  });
+
+  it('are the same for legs that call one model with one key, as they are counted together', async () => {
+    const limits = { requestsPerMinute: 60 };
+    const twin = { ...leg, name: 'twin' };
+    await fileOf({
+      legs: [
+        { ...leg, limits },
+        { ...twin, limits: { requestsPerMinute: 30 } },
+      ],
+    });
+    expect(await refusal()).toMatch(/"main" and "twin" call the same model with the same key/);
+    await freshFolder();
+    await fileOf({
+      legs: [
+        { ...leg, limits },
+        { ...twin, limits },
+        { ...leg, name: 'third', apiKeyEnv: 'K' },
+      ],
+    });
+    expect((await load()).legs).toHaveLength(3);
   });
 });
 

@@ -81,11 +81,9 @@ function happen(turn: TurnRun, { what, fact: wanted, at }: Choice): void {
 }
 
 function decisionOf(turn: TurnRun, at: number): string {
-  const [yes, no] =
-    turn.stored.context.waitingFor === 'outcome'
-      ? ['turn.rerun', 'turn.report']
-      : ['turn.approve', 'turn.deny'];
-  return (at % 2 === 0 ? yes : no) ?? '';
+  const isYes = at % 2 === 0;
+  if (turn.stored.context.waitingFor === 'outcome') return isYes ? 'turn.rerun' : 'turn.report';
+  return isYes ? 'turn.approve' : 'turn.deny';
 }
 
 /** Sums: every child of every step that a budget allows, and what waits and replans add. */

@@ -348,7 +348,7 @@ describe('admission in one process', () => {
     await microtasksDone();
     expect(world.queued).toHaveLength(1);
     world.running = 0;
-    await world.hop({ outbox: [], settle: { actor: 'a', child: 'step-1' } as Commit['settle'] });
+    await world.hop({ outbox: [], settle: { actor: 'a', child: 'step-1' } as NonNullable<Commit['settle']> });
     expect(world.queued).toHaveLength(2);
     expect(world.asked.map(({ rules }) => rules?.tenantRunning)).not.toContain(null);
   });

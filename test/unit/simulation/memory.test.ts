@@ -222,7 +222,7 @@ describe('a memory database', () => {
     expect(brokenLaw({ session: session.ref.session, records: torn })).toMatch(/^1: /u);
   });
 
-  it('CAP-02 keeps the newest profile of a model, and writes only over the version that was read', async () => {
+  it('keeps the newest profile of a model, and writes only over the version that was read', async () => {
     const { database, elapse } = await opened();
     const profiles = database.profiles();
     const model = { provider: 'sim', endpointDigest: 'd', model: 'm' };

@@ -1,0 +1,37 @@
+/** The questions a turn asks of its facts and counters, and the limits they are held against. Pure. */
+import type { TurnContext } from './turn-context.ts';
+
+/** Empty replies in a row before the turn fails: one redo. */
+const MAX_EMPTY_IN_A_ROW = 2;
+/** Replans after the provider refused the prompt as too long. */
+const MAX_OVER_LENGTH = 1;
+/** Packets built for one turn before it goes on without. */
+export const MAX_PACKETS = 2;
+
+interface Asked {
+  readonly context: TurnContext;
+}
+
+export const TURN_GUARDS = {
+  readingIsWeak: ({ context }: Asked) => context.weak && context.escalate,
+  isAnswer: ({ context }: Asked) => context.facts?.kind === 'answer',
+  // An answer given without what was said meanwhile is not the last word.
+  isAnswerTooEarly: ({ context }: Asked) =>
+    context.facts?.kind === 'answer' && context.steering > context.steered,
+  isEmpty: ({ context }: Asked) => context.facts?.kind === 'empty',
+  isEmptyAgain: ({ context }: Asked) =>
+    context.facts?.kind === 'empty' && context.emptyInARow >= MAX_EMPTY_IN_A_ROW - 1,
+  callsTools: ({ context }: Asked) => context.facts?.kind === 'calls',
+  needsApproval: ({ context }: Asked) => context.facts?.kind === 'calls' && context.facts.approvals > 0,
+  wantsPacket: ({ context }: Asked) =>
+    context.facts?.kind === 'packet-wanted' && context.packets < MAX_PACKETS,
+  isOverLength: ({ context }: Asked) =>
+    context.facts?.kind === 'over-length' && context.overLength < MAX_OVER_LENGTH,
+  // Rounds that only made room for the request called no model to an end.
+  budgetSpent: ({ context }: Asked) =>
+    context.step - context.packets - context.overLength >= context.stepBudget,
+  batchDone: ({ context }: Asked) => context.pending.length === 0,
+  batchUndecided: ({ context }: Asked) => context.pending.length === 0 && context.undecided.length > 0,
+  waitsForApproval: ({ context }: Asked) => context.waitingFor === 'approval',
+  waitsForOutcome: ({ context }: Asked) => context.waitingFor === 'outcome',
+};

@@ -1,0 +1,18 @@
+/** Takes a call for a worker, with all that it needs: read, or remembered where this process moved the turn last. */
+import type { Claim } from '../db/contract.ts';
+import type { JobRef } from '../queues/contract.ts';
+import type { Engine } from './engine.ts';
+import { completeClaim, knownTurn } from './known-turns.ts';
+
+/** null when the row has moved on. */
+export async function claimCall(
+  { store, known }: Pick<Engine, 'store' | 'known'>,
+  workerId: string,
+  ref: JobRef,
+): Promise<Claim | null> {
+  const remembered = known.get(ref.actor);
+  const turn = knownTurn(remembered);
+  if (remembered === null || turn === null) return store.claim(ref, workerId);
+  const answer = await store.claimKnown(ref, workerId, turn);
+  return answer === null ? null : completeClaim(answer, remembered);
+}
