@@ -107,7 +107,7 @@ BEGIN
       ORDER BY o.priority, o.position LIMIT greatest(0, least(v_limit, p_running - t.calls))) r
   ), chosen AS (
     SELECT c.*, row_number() OVER () AS turn FROM (
-      SELECT * FROM candidate ORDER BY place, known, position LIMIT v_limit) c
+      SELECT * FROM candidate ORDER BY beyond, place, known, position LIMIT v_limit) c
   ), marked AS (
     UPDATE turnwright.outbox o SET admitted_at = clock_timestamp()
     WHERE o.ctid = ANY (ARRAY(SELECT c.row FROM chosen c)) AND o.admitted_at IS NULL RETURNING o.*

@@ -61,7 +61,8 @@ export const FAULT_KINDS: readonly FaultKind[] = [
     await slot.end('SIGKILL');
     return slot.name;
   }),
-  workers('all workers killed', false, async ({ world }) => {
+  workers('all workers killed', false, async ({ world, share }) => {
+    await one(world, share);
     const live = world.workers.filter((slot) => slot.live !== null);
     await inMidCall(world);
     await Promise.all(live.map((slot) => (slot.live === null ? null : slot.end('SIGKILL'))));

@@ -54,6 +54,14 @@ async function end(): Promise<void> {
   await database.root.query('DELETE FROM turnwright.outbox WHERE admitted_at IS NOT NULL');
 }
 
+async function waiting(tenant: string): Promise<number> {
+  const { rowCount } = await database.root.query(
+    'SELECT FROM turnwright.outbox WHERE tenant_id = $1 AND admitted_at IS NULL',
+    [tenant],
+  );
+  return rowCount ?? 0;
+}
+
 async function weigh(tenant: string, weight: number): Promise<string> {
   await database.root.query('INSERT INTO turnwright.tenants (tenant_id, name, weight) VALUES ($1, $2, $3)', [
     tenant,
@@ -140,16 +148,20 @@ describe('whose row is next', () => {
     for (const tenant of all) await wait(tenant, 20);
     const single = randomUUID();
     const given: string[] = [];
-    let asks = false;
+    let away = 0;
+    await wait(single, 1);
     for (let n = 0; n < 30; n++) {
-      if (!asks) await wait(single, 1);
-      asks = true;
       const [tenant = ''] = tenants(await admit(1));
       given.push(tenant);
-      asks = tenant !== single;
+      // Gone for one hand-over after each place it got: what it was given is not forgotten meanwhile.
+      if (tenant === single) away = 2;
+      if (away > 0) away -= 1;
+      if (away === 0 && tenant !== single && (await waiting(single)) === 0) await wait(single, 1);
       await end();
     }
-    expect(given.filter((tenant) => tenant === single)).toHaveLength(6);
+    const places = given.filter((tenant) => tenant === single).length;
+    expect(places).toBeGreaterThanOrEqual(5);
+    expect(places).toBeLessThanOrEqual(7);
   });
 
   it('RUN-10 gives a tenant of weight three three places for each one of a tenant of weight one', async () => {

@@ -141,6 +141,17 @@ const EVERY_WAY: readonly Operation[] = [
   { kind: 'pass', ms: 800 },
   takes('i', { tenant: TENANTS[1] }),
   takes('j', { tenant: TENANTS[1] }),
+  { kind: 'pass', ms: 600_000 },
+  { kind: 'penalise', refusal: { key: KEYS[0], pauseMs: 100, sentAgoMs: 0, pacedMs: null } },
+  { kind: 'pass', ms: 10 },
+  { kind: 'penalise', refusal: { key: KEYS[0], pauseMs: 100, sentAgoMs: 50, pacedMs: null } },
+  { kind: 'pass', ms: 20_000 },
+  takes('k'),
+  takes('l'),
+  { kind: 'penalise', refusal: { key: KEYS[0], pauseMs: 100, sentAgoMs: 5, pacedMs: null } },
+  { kind: 'pass', ms: 5_000 },
+  takes('m'),
+  takes('n'),
 ];
 
 /** One operation at a time of the test's own. */

@@ -69,8 +69,9 @@ describe.each(BACKENDS)('a provider with limits, on %s', (backend) => {
       const apply = services.store.apply.bind(services.store);
       services.store.apply = async (commit) => {
         const result = await apply(commit);
-        const waits = commit.settle?.error?.startsWith('rate_limited: ') === true;
-        if (result === 'applied' && waits && commit.settle?.status === 'queued') delays.push(commit);
+        const { settle } = commit;
+        if (result !== 'applied' || settle?.status !== 'queued') return result;
+        if (settle.error?.startsWith('rate_limited: ') === true) delays.push(commit);
         return result;
       };
       hosts.push({ host, services });

@@ -131,13 +131,20 @@ export class Hop {
 
   #takeEvents(): void {
     const { events } = this.#tables;
+    const taken = new Set<string>();
+    let known = false;
     for (const event of this.#commit.events) {
-      const known = events.get({ ...this.#ref, ...event });
-      const { revision, digest } = event;
-      if (known === undefined) receive(this.#tables, { ...this.#ref, ...event }, this.#nowMs);
-      else if (known.revision === null) events.put({ ...known, revision, digest });
-      else throw new Refusal('duplicate', 'the event was applied before');
+      const { actor, id, revision, digest } = event;
+      const before = events.get({ ...this.#ref, ...event });
+      if (taken.has(`${actor}~${id}`)) throw new Error(`event ${id} comes twice in one commit`);
+      if (before !== undefined && before.revision !== null) known = true;
+      else {
+        taken.add(`${actor}~${id}`);
+        if (before === undefined) receive(this.#tables, { ...this.#ref, ...event }, this.#nowMs);
+        else events.put({ ...before, revision, digest });
+      }
     }
+    if (known) throw new Refusal('duplicate', 'an event was applied before');
   }
 
   #openCalls(): void {
