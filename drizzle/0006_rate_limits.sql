@@ -90,6 +90,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = turnwright, pg_temp AS $$
 DECLARE
   -- Whoever did not come back this long after its time is not in line any more.
   c_stale_ms CONSTANT double precision := 10000;
+  -- A place that opens is kept so long for the oldest of those whose time has come: a younger one that is quicker yields.
+  c_kept_ms CONSTANT double precision := 2000;
   c_patience_ms CONSTANT double precision := 30000;
   c_counted CONSTANT integer := 1000;
   v turnwright.rate_limits;
@@ -100,6 +102,7 @@ DECLARE
   v_since double precision;
   v_returns boolean;
   v_ahead integer;
+  v_yields boolean;
   v_lines integer;
   v_each double precision;
   v_free boolean := p_requests_per_minute IS NULL AND p_tokens_per_minute IS NULL AND p_concurrent IS NULL;
@@ -130,11 +133,13 @@ BEGIN
   SELECT r.since_ms INTO v_since FROM turnwright.rate_waits r WHERE r.limit_key = p_key AND r.tenant_id = p_tenant AND r.call_id = p_call;
   v_returns := FOUND;
   v_since := coalesce(v_since, v_now);
-  SELECT count(*) INTO v_ahead FROM (SELECT FROM turnwright.rate_waits r
+  SELECT count(*), coalesce(bool_or(a.back_at_ms <= v_now + p_in_place_ms AND a.back_at_ms > v_now - c_kept_ms), false) INTO v_ahead, v_yields
+  FROM (SELECT r.back_at_ms FROM turnwright.rate_waits r
     WHERE r.limit_key = p_key AND r.tenant_id = p_tenant AND r.since_ms <= v_since
-      AND (r.since_ms < v_since OR r.call_id COLLATE "C" < p_call) AND r.back_at_ms > v_now - c_stale_ms LIMIT c_counted) a;
+      AND (r.since_ms < v_since OR r.call_id COLLATE "C" < p_call) AND r.back_at_ms > v_now - c_stale_ms
+    ORDER BY r.since_ms, r.call_id COLLATE "C" LIMIT c_counted) a;
 
-  IF v_free OR v_wait <= p_in_place_ms AND (v_returns OR v_ahead = 0) THEN
+  IF v_free OR v_wait <= p_in_place_ms AND (v_ahead = 0 OR v_returns AND NOT v_yields) THEN
     IF NOT v_free THEN
       UPDATE turnwright.rate_limits SET
         requests_until_ms = turnwright.rate_filled_ms(v.requests_until_ms, v_now, 1, p_requests_per_minute),
@@ -244,3 +249,16 @@ BEGIN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO turnwright_app', f);
   END LOOP;
 END $$;
+--> statement-breakpoint
+-- Both tables name tenants, and no tenant may read them.
+ALTER TABLE turnwright.rate_waits ENABLE ROW LEVEL SECURITY;
+--> statement-breakpoint
+ALTER TABLE turnwright.rate_waits FORCE ROW LEVEL SECURITY;
+--> statement-breakpoint
+ALTER TABLE turnwright.tenant_shares ENABLE ROW LEVEL SECURITY;
+--> statement-breakpoint
+ALTER TABLE turnwright.tenant_shares FORCE ROW LEVEL SECURITY;
+--> statement-breakpoint
+CREATE POLICY limiter ON turnwright.rate_waits TO turnwright_owner USING (true);
+--> statement-breakpoint
+CREATE POLICY every_tenant ON turnwright.tenant_shares TO turnwright_upkeep USING (true);

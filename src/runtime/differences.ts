@@ -76,7 +76,10 @@ function compareActor(
   if (isStanding) return found;
   const calls = mine(stored?.calls);
   const open = calls.filter(({ status }) => status === 'queued' || status === 'running');
-  found.push(...compare('side_calls', callKey, open.map(callFacts), (awaited?.calls ?? []).map(callFacts)));
+  // A result that waits to be applied has settled its call already.
+  const pending = pendingIds(stored, actor);
+  const awaitedCalls = (awaited?.calls ?? []).filter(({ child }) => !pending.has(child));
+  found.push(...compare('side_calls', callKey, open.map(callFacts), awaitedCalls.map(callFacts)));
   const timers = mine(stored?.timers).map(timerFacts);
   found.push(
     ...compare('timers', (one) => `${actor}~${one.timer}`, timers, firesLater(stored, actor, awaited)),
@@ -99,13 +102,14 @@ const dispatchFacts = ({ child, dispatch, pool }: { child: string; dispatch: num
   pool,
 });
 
+function pendingIds(stored: SessionState | null, actor: string): ReadonlySet<string> {
+  const mine = (stored?.events ?? []).filter((event) => event.actor === actor && event.revision === null);
+  return new Set(mine.map(({ id }) => id));
+}
+
 /** A timer that fell due is a pending event and no row any more. */
 function firesLater(stored: SessionState | null, actor: string, awaited: ProjectedActor['awaited']) {
-  const fired = new Set(
-    (stored?.events ?? [])
-      .filter((event) => event.actor === actor && event.revision === null)
-      .map(({ id }) => id),
-  );
+  const fired = pendingIds(stored, actor);
   return (awaited?.timers ?? [])
     .filter(({ timer, revision }) => !fired.has(`timer.${timer}.${revision}`))
     .map(timerFacts);

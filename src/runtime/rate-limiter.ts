@@ -14,7 +14,7 @@ import type { JobRef } from '../queues/contract.ts';
 import type { CallResult } from './side-call.ts';
 
 /** A worker sits out a wait up to this long; for a longer one it gives the call back, and its slot with it. */
-export const IN_PLACE_MS = 250;
+const IN_PLACE_MS = 250;
 /** A refusal that names no time. */
 const UNSTATED_PAUSE_MS = 1_000;
 /** Notices may be lost with the connection that brings them. */

@@ -5,6 +5,7 @@ import { until } from '../support/await.ts';
 import { BACKENDS, type Backend } from '../support/stack-contract.ts';
 import type { Slot } from './processes.ts';
 import { handOverTwice } from './queue-faults.ts';
+import { ONCE_TOOL, readEffects } from './tools.ts';
 import { QUEUE_NAMESPACE, type World } from './world.ts';
 
 /** Two faults at once never have one subject. */
@@ -55,9 +56,8 @@ const DRAINED_MS = 10_000;
 const LOCK_TRIES = 5;
 
 export const FAULT_KINDS: readonly FaultKind[] = [
-  workers('worker killed', false, async ({ world, share }) => {
-    const slot = await one(world, share);
-    await inMidCall(world);
+  workers('worker killed', false, async (place) => {
+    const slot = await aimedAt(place);
     await slot.end('SIGKILL');
     return slot.name;
   }),
@@ -65,11 +65,11 @@ export const FAULT_KINDS: readonly FaultKind[] = [
     await one(world, share);
     const live = world.workers.filter((slot) => slot.live !== null);
     await inMidCall(world);
-    await Promise.all(live.map((slot) => (slot.live === null ? null : slot.end('SIGKILL'))));
+    await Promise.all(live.map(async (slot) => (slot.live === null ? null : slot.end('SIGKILL'))));
     return live.map(({ name }) => name).join(', ');
   }),
-  workers('worker told to stop', false, async ({ world, share }) => {
-    const slot = await one(world, share);
+  workers('worker told to stop', false, async (place) => {
+    const slot = await aimedAt(place);
     const startedMs = performance.now();
     const code = await slot.end('SIGTERM');
     const tookMs = Math.round(performance.now() - startedMs);
@@ -78,10 +78,9 @@ export const FAULT_KINDS: readonly FaultKind[] = [
     return `${slot.name}, gone in ${tookMs} ms`;
   }),
   workers('worker frozen', true, async ({ world, share }) => {
-    const slot = await one(world, share);
+    const slot = await aimedAt({ world, share });
     const process = await slot.ready();
     const ms = world.leaseMs * (1.3 + 0.7 * share('length'));
-    await inMidCall(world);
     process.freeze();
     await delay(ms);
     process.thaw();
@@ -204,6 +203,23 @@ async function one({ workers: slots }: World, share: Place['share']): Promise<Sl
   if (slot === undefined) throw new Error('the world has no workers');
   await slot.ready();
   return slot;
+}
+
+/** Half the time the worker that just began a `once` call, else the drawn one while a model call is under way. */
+async function aimedAt({ world, share }: Place): Promise<Slot> {
+  const drawn = await one(world, share);
+  if (share('aim') < 0.5) {
+    const before = readEffects(world.effectsFile).length;
+    const ringing = (): Slot | undefined => {
+      const begun = readEffects(world.effectsFile).slice(before);
+      const pid = begun.findLast(({ tool }) => tool === ONCE_TOOL)?.pid;
+      return world.workers.find(({ live }) => live !== null && live.pid === pid);
+    };
+    const found = await until('a once call begins', ringing, CALL_WAIT_MS).catch(() => null);
+    if (found !== null) return found;
+  }
+  await inMidCall(world);
+  return drawn;
 }
 
 /** Waits a while for a model call to be under way; a quiet moment is struck as well. */

@@ -85,7 +85,7 @@ function judgeOrdered(
   const [result] = results;
   if (results.length !== 1 || result?.name !== tool)
     return [violation('wrong', turn, `has ${results.length} results where one of ${tool} was ordered`)];
-  const ran = effects.some((line) => line.startsWith(`${tool} ${turn}~`));
+  const ran = effects.some((effect) => effect.tool === tool && effect.call.startsWith(`${turn}~`));
   if (result.status === 'ok' && result.content === says)
     return ran ? [] : [violation('lost', turn, `says that ${tool} ran, and it did not`)];
   const disturbed = faults.some((fault) => fault.repeatsCalls && overlap(fault, acceptedAtMs, end.atMs));

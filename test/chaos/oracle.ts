@@ -6,7 +6,7 @@ import type { SimCall } from '../../src/sim/index.ts';
 import type { Fault } from './faults.ts';
 import type { Crash } from './processes.ts';
 import type { Asked, ProducersLog, Refusal } from './producer.ts';
-import { ONCE_TOOL } from './tools.ts';
+import { type Effect, ONCE_TOOL } from './tools.ts';
 
 export const VERDICTS = ['lost', 'stuck', 'duplicate', 'wrong'] as const;
 
@@ -22,8 +22,8 @@ export interface Witnesses {
   readonly calls: readonly SimCall[];
   readonly faults: readonly Fault[];
   readonly crashes: readonly Crash[];
-  /** `<tool> <turn>~<child>`, a line a start of a tool. */
-  readonly effects: readonly string[];
+  /** Every start of a tool. */
+  readonly effects: readonly Effect[];
 }
 
 /** What a client may meet while things are broken: told to come back, or that the turn it cancels has ended. */
@@ -79,14 +79,13 @@ function judgeRefusal(refusal: Refusal): readonly Violation[] {
 /** A `once` tool starts at most once for each call, and only for turns that were asked to. */
 function judgeEffects({ log, effects }: Witnesses): readonly Violation[] {
   const bells = new Set(log.asked.filter(({ question }) => question.kind === 'bell').map(({ turn }) => turn));
-  const rung = effects.filter((line) => line.startsWith(`${ONCE_TOOL} `));
-  return [...grouped(rung, (line) => line)].flatMap(([line, all]) => {
-    const turn = line.slice(ONCE_TOOL.length + 1).split('~')[0] ?? '';
-    return [
-      ...(all.length === 1 ? [] : [violation('duplicate', line, `the tool ran ${all.length} times`)]),
-      ...(bells.has(turn) ? [] : [violation('duplicate', line, 'no producer asked for it')]),
-    ];
-  });
+  const rung = effects.filter(({ tool }) => tool === ONCE_TOOL);
+  return [...grouped(rung, ({ call }) => call)].flatMap(([call, all]) => [
+    ...(all.length === 1 ? [] : [violation('duplicate', call, `${ONCE_TOOL} ran ${all.length} times`)]),
+    ...(bells.has(call.split('~')[0] ?? '')
+      ? []
+      : [violation('duplicate', call, `${ONCE_TOOL} ran, and no producer asked for it`)]),
+  ]);
 }
 
 export interface RepeatedCall {

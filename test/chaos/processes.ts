@@ -76,9 +76,14 @@ export class Slot {
     await this.#running;
   }
 
+  /** Asked anew each time: it changes while others are waited for. */
+  #isClosed(): boolean {
+    return this.#closed;
+  }
+
   async #supervise(): Promise<void> {
     const { script, settings, onComplaint, onCrash } = this.#options;
-    while (!this.#closed) {
+    while (!this.#isClosed()) {
       const started = await spawnOwner(script, settings, onComplaint).catch(() => null);
       if (started === null) {
         this.#failedStarts += 1;
@@ -87,7 +92,7 @@ export class Slot {
       }
       this.#ending = false;
       this.#process = started;
-      if (this.#closed) await started.kill('SIGKILL');
+      if (this.#isClosed()) await started.kill('SIGKILL');
       const end = await started.ended;
       this.#process = null;
       if (!this.#ending) onCrash({ name: this.name, atMs: Date.now(), ...end });

@@ -88,6 +88,6 @@ function spelt(n: number): string {
   return [...String(n)].map((digit) => SYLLABLES[Number(digit)]).join('');
 }
 
-export function pick<T>(list: readonly [T, ...T[]], at: number): T {
+function pick<T>(list: readonly [T, ...T[]], at: number): T {
   return list[Math.floor(at * list.length)] ?? list[0];
 }

@@ -88,7 +88,7 @@ export function reportOf(input: ReportInput): ChaosReport {
     modelCalls: calls.length,
     repeatedCalls: repeatedCalls({ calls, faults }).length,
     abortedCalls: calls.filter(({ outcome }) => outcome === 'aborted').length,
-    onceEffects: effects.filter((line) => line.startsWith(`${ONCE_TOOL} `)).length,
+    onceEffects: effects.filter(({ tool }) => tool === ONCE_TOOL).length,
     unknownOutcomes: records.filter(({ body }) => body?.includes('"status":"outcome_unknown"')).length,
     records: records.length,
     packets: records.filter(({ kind }) => kind === 'packet').length,

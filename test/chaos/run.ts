@@ -1,6 +1,6 @@
 /** One run: users ask, faults strike, everything heals, and witnesses and ledger are judged. */
 import { setMaxListeners } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Turnwright } from '../../src/client/index.ts';
@@ -13,6 +13,7 @@ import { type Producers, startProducers } from './producer.ts';
 import { cameToRest, readLedger } from './read-ledger.ts';
 import { type ChaosReport, reportOf } from './report.ts';
 import { blows, type Pauses } from './schedule.ts';
+import { readEffects } from './tools.ts';
 import { NARROW, openWorld, type World } from './world.ts';
 
 export interface ChaosOptions {
@@ -86,9 +87,7 @@ async function disturb(world: World, options: ChaosOptions, startedMs: number): 
     calls: world.sim.calls(),
     faults,
     crashes: world.crashes,
-    effects: readFileSync(world.effectsFile, 'utf8')
-      .split('\n')
-      .filter((line) => line !== ''),
+    effects: readEffects(world.effectsFile),
   };
   const violations = [
     ...broken,

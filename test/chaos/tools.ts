@@ -1,5 +1,5 @@
 /** The tools of a run. Each writes a line to the effects file as it starts: a witness that no database keeps. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Tool } from '../../src/tools/contract.ts';
@@ -12,7 +12,7 @@ export const BELL_SAYS = 'The bell of the harbour rang.';
 export const DEPTH_SAYS = `The water at the pier is seven fathoms deep.${' Sounded once more, it is.'.repeat(30)}`;
 
 /** Long enough to be killed in, and shorter than a lease. */
-const RING_MS = 150;
+const RING_MS = 600;
 const SOUND_MS = 700;
 
 export function chaosTools(effectsFile: string): readonly Tool[] {
@@ -22,7 +22,7 @@ export function chaosTools(effectsFile: string): readonly Tool[] {
     input: z.strictObject({}),
     effect: 'once',
     run: async (_, { idempotencyKey, signal }) => {
-      appendFileSync(effectsFile, `${ONCE_TOOL} ${idempotencyKey}\n`);
+      appendFileSync(effectsFile, lineOf(ONCE_TOOL, idempotencyKey));
       await delay(RING_MS, undefined, { signal });
       return BELL_SAYS;
     },
@@ -33,10 +33,30 @@ export function chaosTools(effectsFile: string): readonly Tool[] {
     input: z.strictObject({}),
     effect: 'read',
     run: async (_, { idempotencyKey, signal }) => {
-      appendFileSync(effectsFile, `${DEPTH_TOOL} ${idempotencyKey}\n`);
+      appendFileSync(effectsFile, lineOf(DEPTH_TOOL, idempotencyKey));
       await delay(SOUND_MS, undefined, { signal });
       return DEPTH_SAYS;
     },
   });
   return [ringBell, soundDepth];
+}
+
+/** A tool that started: for which call, and in which process. */
+export interface Effect {
+  readonly tool: string;
+  /** `<turn>~<child>` */
+  readonly call: string;
+  readonly pid: number;
+}
+
+export function readEffects(effectsFile: string): readonly Effect[] {
+  const lines = readFileSync(effectsFile, 'utf8').split('\n');
+  return lines.flatMap((line) => {
+    const [tool = '', call = '', pid = ''] = line.split(' ');
+    return line === '' ? [] : [{ tool, call, pid: Number(pid) }];
+  });
+}
+
+function lineOf(tool: string, call: string): string {
+  return `${tool} ${call} ${process.pid}\n`;
 }

@@ -80,7 +80,7 @@ const CHOICE = {
   ],
   outcome: 'completed',
 } as const;
-const EFFECT = `${ONCE_TOOL} ${TURN}~tool-1-0`;
+const EFFECT = { tool: ONCE_TOOL, call: `${TURN}~tool-1-0`, pid: 1 };
 
 interface Run {
   readonly witnesses: Witnesses;
@@ -146,7 +146,7 @@ describe('the judges of such a run', () => {
       'a once tool that nobody asked for',
       'duplicate',
       'no producer asked',
-      { effects: [EFFECT, `${ONCE_TOOL} ${turnIdOf(2)}~tool-1-0`] },
+      { effects: [EFFECT, { ...EFFECT, call: `${turnIdOf(2)}~tool-1-0` }] },
     ],
     ['a result of a tool that never ran', 'lost', 'ran, and it did not', { effects: [] }],
     ['an outcome unknown though nothing happened', 'wrong', 'undisturbed call', { bell: 'outcome_unknown' }],
@@ -255,7 +255,7 @@ interface Changes {
   readonly calls?: readonly SimCall[];
   readonly faults?: readonly Fault[];
   readonly crashed?: boolean;
-  readonly effects?: readonly string[];
+  readonly effects?: Witnesses['effects'];
   /** Status of the bell's result. */
   readonly bell?: 'ok' | 'outcome_unknown';
   readonly drafts?: (drafts: readonly RecordDraft[]) => readonly RecordDraft[];

@@ -15,6 +15,7 @@ const SMALLEST_FIRST_SPACING_MS = 20;
 const LARGEST_FIRST_SPACING_MS = 2_000;
 const LARGEST_SPACING_MS = 30_000;
 const STALE_MS = 10_000;
+const KEPT_MS = 2_000;
 const PATIENCE_MS = 30_000;
 const COUNTED_AHEAD = 1_000;
 const FORGOTTEN_MS = 60_000;
@@ -41,11 +42,11 @@ interface KeyState {
   readonly slots: Map<string, { readonly worker: string; readonly takenAtMs: number }>;
 }
 
-export function burst(perMinute: number): number {
+function burst(perMinute: number): number {
   return Math.max(1, Math.floor(perMinute / 10));
 }
 
-export function paceMs(perMinute: number): number {
+function paceMs(perMinute: number): number {
   return MINUTE_MS / (perMinute - burst(perMinute) + 1);
 }
 
@@ -70,8 +71,12 @@ export class RateLimitModel implements RateLimitStore {
     const line = state.lines.get(request.tenant) ?? new Map();
     const known = line.get(request.call);
     const sinceMs = known?.sinceMs ?? nowMs;
-    const ahead = aheadIn(line, request.call, sinceMs, nowMs);
-    if (!limited || (waitMs <= request.inPlaceMs && (known !== undefined || ahead === 0))) {
+    const older = aheadIn(line, request.call, sinceMs, nowMs);
+    const ahead = older.length;
+    const yields = older.some(
+      ({ backAtMs }) => backAtMs <= nowMs + request.inPlaceMs && backAtMs > nowMs - KEPT_MS,
+    );
+    if (!limited || (waitMs <= request.inPlaceMs && (ahead === 0 || (known !== undefined && !yields)))) {
       if (limited) this.#fill(state, request, nowMs, nowMs + waitMs + spacingMs);
       line.delete(request.call);
       return { granted: true, waitMs, limited };
@@ -200,18 +205,27 @@ export class RateLimitModel implements RateLimitStore {
   }
 }
 
+interface Wait {
+  readonly sinceMs: number;
+  readonly backAtMs: number;
+}
+
+/** Those before a call in its tenant's line, oldest first. */
 function aheadIn(
-  line: ReadonlyMap<string, { readonly sinceMs: number; readonly backAtMs: number }>,
+  line: ReadonlyMap<string, Wait>,
   call: string,
   sinceMs: number,
   nowMs: number,
-): number {
-  const ahead = [...line].filter(
-    ([other, wait]) =>
-      (wait.sinceMs < sinceMs || (wait.sinceMs === sinceMs && other < call)) &&
-      wait.backAtMs > nowMs - STALE_MS,
-  );
-  return Math.min(COUNTED_AHEAD, ahead.length);
+): readonly Wait[] {
+  return [...line]
+    .filter(
+      ([other, wait]) =>
+        (wait.sinceMs < sinceMs || (wait.sinceMs === sinceMs && other < call)) &&
+        wait.backAtMs > nowMs - STALE_MS,
+    )
+    .sort(([a, one], [b, other]) => one.sinceMs - other.sinceMs || (a < b ? -1 : 1))
+    .slice(0, COUNTED_AHEAD)
+    .map(([, wait]) => wait);
 }
 
 function spacingNow({ spacingMs, spacedAtMs }: KeyState, nowMs: number): number {

