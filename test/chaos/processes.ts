@@ -81,6 +81,10 @@ export class Slot {
     return this.#closed;
   }
 
+  #isEnding(): boolean {
+    return this.#ending;
+  }
+
   async #supervise(): Promise<void> {
     const { script, settings, onComplaint, onCrash } = this.#options;
     while (!this.#isClosed()) {
@@ -95,7 +99,7 @@ export class Slot {
       if (this.#isClosed()) await started.kill('SIGKILL');
       const end = await started.ended;
       this.#process = null;
-      if (!this.#ending) onCrash({ name: this.name, atMs: Date.now(), ...end });
+      if (!this.#isEnding()) onCrash({ name: this.name, atMs: Date.now(), ...end });
       await delay(RESTART_PAUSE_MS);
     }
   }

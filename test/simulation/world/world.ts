@@ -208,7 +208,7 @@ export class World implements Surroundings {
     const store = this.database.store();
     for (const ref of sessions) {
       const found = verifySession({ store, registry: NEWER }, ref).then((verdict) => verdict?.broken ?? null);
-      found
+      void found
         .catch((error: unknown) => String(error))
         .then((broken) => {
           if (broken !== null) this.inspected.push(`at ${Math.round(this.scheduler.nowMs)} ms, ${broken}`);
