@@ -49,13 +49,28 @@ describe('turns over HTTP, with no worker', () => {
     expect((await api.call('GET', `/v1/sessions/${own}`)).body.session.turns).toBe(2);
   });
 
-  it.each(['steer', 'interrupt'])('RUN-10 says which modes it takes when asked to %s', async (mode) => {
+  it('RUN-10 names the modes it takes when asked for another', async () => {
     const { status, body } = await api.call('POST', `/v1/sessions/${session}/turns`, {
-      json: { input: 'x', mode },
+      json: { input: 'x', mode: 'overtake' },
     });
     expect([status, body.error.code]).toEqual([400, 'invalid_request']);
-    expect(body.error.message).toContain('enqueue');
-    expect(body.error.message).toContain('reject');
+    for (const mode of ['enqueue', 'steer', 'interrupt', 'reject']) expect(body.error.message).toContain(mode);
+  });
+
+  it('RUN-10 steers the running turn by mode or by signal, and interrupts it for another', async () => {
+    const own = await api.session();
+    const running = await api.turn(own, { input: 'x' });
+    expect(await api.turn(own, { input: 'and y', mode: 'steer' })).toBe(running);
+    const signalled = await api.call('POST', `/v1/turns/${running}/signals`, {
+      json: { type: 'steer', input: 'and z' },
+    });
+    expect([signalled.status, signalled.body.turn.id]).toEqual([202, running]);
+    const next = await api.turn(own, { input: 'rather this', mode: 'interrupt' });
+    expect(next).not.toBe(running);
+    const { body } = await api.call('GET', `/v1/turns/${running}`);
+    expect(body.turn).toMatchObject({ state: 'closed', outcome: 'cancelled', reason: 'interrupted' });
+    const late = await api.call('POST', `/v1/turns/${running}/signals`, { json: { type: 'steer', input: 'x' } });
+    expect([late.status, late.body.error.code]).toEqual([409, 'turn_closed']);
   });
 
   it('answers the same key and body with the same turn, and another body with a conflict', async () => {
@@ -175,7 +190,7 @@ describe('turns over HTTP, with no worker', () => {
     expect(late.body.error.code).toBe('turn_closed');
     const steer = await api.call('POST', `/v1/turns/${turn}/signals`, { json: { type: 'steer' } });
     expect(steer.body.error.code).toBe('invalid_request');
-    expect(steer.body.error.message).toContain('approve');
+    expect(steer.body.error.message).toContain('input');
   });
 
   it('shows nothing of one tenant to another, on any route that takes an id', async () => {
