@@ -160,7 +160,8 @@ async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: End
     id: ref.child,
     event: ending.event,
     loaded: claim.loaded,
-    records: claim.whole ? claim.records : undefined,
+    // A claim that brought none is no ground to close a turn on: they are read then.
+    records: claim.whole && claim.records.length > 0 ? claim.records : undefined,
     settle: {
       actor: ref.actor,
       child: ref.child,
