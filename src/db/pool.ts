@@ -42,6 +42,8 @@ export function createPool(options: PoolOptions): pg.Pool {
     options: `-c role=${options.role} -c search_path=turnwright -c plan_cache_mode=force_generic_plan`,
   });
   pool.on('error', options.onError);
+  // The pool listens to idle connections only: one that is cut between two statements of its holder would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 

@@ -63,6 +63,8 @@ export class SharedConnection extends PostgresConnection {
       // Said again here: an address may carry startup options of its own, which replace BullMQ's.
       onConnect: (client: MigratingClient) => client.query(settings),
     });
+    // The pool listens to idle connections only: one cut between two statements of its holder would end the process.
+    this.pool.on('connect', (client) => client.on('error', () => {}));
     // One listener a worker; their number is bounded by the pools.
     this.setMaxListeners(0);
   }

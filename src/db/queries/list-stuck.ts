@@ -121,7 +121,7 @@ const FOUND_CALLS = [
       AND NOT EXISTS (SELECT FROM turnwright.outbox o WHERE ${OF_ACTOR('o')} AND o.child_id = s.child_id)`,
 
   `${SELECT(IS('call_repeats'), 's.child_id', 's.pool', 'c.changed_at')} JOIN turnwright.side_calls s ON ${OF_ACTOR('s')}
-    WHERE c.actor_status = 'active' AND s.status IN ('queued', 'running') AND s.fence >= $4
+    WHERE c.actor_status = 'active' AND s.status IN ('queued', 'running') AND s.fence % 1000 >= $4
       AND coalesce(s.last_error, '') NOT LIKE 'rate_limited:%'`,
 
   // Handed over, and its pool has a free slot; or held back, and its pool does nothing at all.

@@ -160,9 +160,10 @@ describe.each(['postgres', 'redis'] as const)('a turn’s events on %s', (backen
     const session = await api.session({ leg: 'sim-large', tools: [hold.name] });
     const turn = await api.turn(session, { input: `Call the tool ${hold.name} now.` });
     const reader = await follow(turn);
-    expect(await reader.next((event) => event.type === 'turn.waiting')).toMatchObject({ id: null });
-    const later = await follow(turn, reader.seen.filter(isDurable).at(-1)?.id ?? '');
-    await later.next((event) => event.type === 'turn.waiting');
+    const waiting = await reader.next((event) => event.type === 'turn.waiting');
+    expect(waiting.data).toEqual({ for: 'approval', calls: ['tool-1-0'] });
+    const later = await follow(turn);
+    expect(await later.next((event) => event.type === 'turn.waiting')).toEqual(waiting);
     await api.call('POST', `/v1/turns/${turn}/signals`, { json: { type: 'approve' } });
     const events = await reader.all();
     expect(types(events).filter((type) => type === 'turn.waiting')).toHaveLength(1);

@@ -54,7 +54,8 @@ describe('turns over HTTP, with no worker', () => {
       json: { input: 'x', mode: 'overtake' },
     });
     expect([status, body.error.code]).toEqual([400, 'invalid_request']);
-    for (const mode of ['enqueue', 'steer', 'interrupt', 'reject']) expect(body.error.message).toContain(mode);
+    for (const mode of ['enqueue', 'steer', 'interrupt', 'reject'])
+      expect(body.error.message).toContain(mode);
   });
 
   it('RUN-10 steers the running turn by mode or by signal, and interrupts it for another', async () => {
@@ -69,7 +70,9 @@ describe('turns over HTTP, with no worker', () => {
     expect(next).not.toBe(running);
     const { body } = await api.call('GET', `/v1/turns/${running}`);
     expect(body.turn).toMatchObject({ state: 'closed', outcome: 'cancelled', reason: 'interrupted' });
-    const late = await api.call('POST', `/v1/turns/${running}/signals`, { json: { type: 'steer', input: 'x' } });
+    const late = await api.call('POST', `/v1/turns/${running}/signals`, {
+      json: { type: 'steer', input: 'x' },
+    });
     expect([late.status, late.body.error.code]).toEqual([409, 'turn_closed']);
   });
 

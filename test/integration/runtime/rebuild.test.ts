@@ -82,25 +82,27 @@ describe('projections made anew', () => {
   });
 
   it.each([
-    ['its call', `DELETE FROM turnwright.side_calls`, 'side_calls'],
-    ['what would hand it over', `DELETE FROM turnwright.outbox`, 'outbox'],
-    ['its deadline', `DELETE FROM turnwright.timers`, 'timers'],
-    ['its actor', `DELETE FROM turnwright.actors`, 'actors'],
-  ])('LED-03 a turn that waits, and lost %s, goes on once it is rebuilt', async (_, statement, table) => {
-    const session = await stack.session({ tools: ['weir', 'recall'] });
-    await stack.accept(session, 'Good morning.');
-    const turn = await stack.accept(session, 'Good evening.', { deadlineMs: 300_000 });
-    const lost = async () => stack.sql(`${statement} WHERE session_id = $1 RETURNING 1`, [session.session]);
-    await until('a row is lost', async () => (await lost()).length > 0);
-    const rebuilt = await until('the loss is seen', async () => {
-      const found = await rebuild(session);
-      // The turn may have been over before the row went.
-      return found.restored || (await ended(turn)) ? found : null;
-    });
-    if (rebuilt.restored) expect(rebuilt.differences.map((found) => found.table)).toContain(table);
-    await stack.producer.engine.admission.refresh();
-    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'completed' });
-    expect(await rebuild(session)).toEqual({ differences: [], restored: false });
+    ['its call', 'side_calls'],
+    ['what would hand it over', 'outbox'],
+    ['its deadline', 'timers'],
+    ['its actor', 'actors'],
+  ])('LED-03 a turn that waits for a worker, and lost %s, goes on once it is rebuilt', async (_, table) => {
+    const idle = await openTestStack({ backend: 'postgres' });
+    try {
+      const session = await idle.session({ tools: [] });
+      const turn = await idle.accept(session, 'Good evening.');
+      const { store, upkeep } = idle.producer;
+      const again = () => rebuildSession({ store, upkeep, registry: MACHINES }, session);
+      expect(await again()).toEqual({ differences: [], restored: false });
+      await idle.sql(`DELETE FROM turnwright.${table} WHERE session_id = $1`, [session.session]);
+      const rebuilt = await again();
+      expect(rebuilt.differences.map((found) => found.table)).toContain(table);
+      expect(await again()).toEqual({ differences: [], restored: false });
+      await idle.worker();
+      expect(await idle.ended(session, turn)).toMatchObject({ outcome: 'completed' });
+    } finally {
+      await idle.close();
+    }
   });
 
   it('LED-03 a turn that waits for a person keeps what it waits for', async () => {
@@ -162,13 +164,6 @@ describe('projections made anew', () => {
     const found = await stack.producer.store.sessionState(session);
     if (found === null) throw new Error(`there is no session ${session.session}`);
     return { ...found, events: found.events.map((event) => ({ ...event, receivedInMs: 0 })) };
-  }
-
-  async function ended(turn: string): Promise<boolean> {
-    return (
-      (await stack.sql(`SELECT 1 FROM turnwright.turns WHERE turn_id = $1 AND status = 'closed'`, [turn]))
-        .length > 0
-    );
   }
 
   function turnTimes(session: SessionRef) {
