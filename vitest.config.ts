@@ -6,6 +6,9 @@ const MAX_WORKERS = 2;
 const UNIT_LIMIT_MS = 20_000;
 const SERVICE_LIMIT_MS = 60_000;
 
+/** Each starts a dozen processes and stops some of them hard: they run after the others, one at a time. */
+const DEPLOYMENTS = ['test/e2e/chaos.test.ts', 'test/e2e/kill.test.ts'];
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -34,9 +37,22 @@ export default defineConfig({
         test: {
           name: 'services',
           include: ['test/{contract,integration,e2e,browser}/**/*.test.ts'],
+          exclude: [...DEPLOYMENTS],
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: SERVICE_LIMIT_MS,
           hookTimeout: SERVICE_LIMIT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'deployments',
+          include: [...DEPLOYMENTS],
+          globalSetup: ['test/support/global-setup.ts'],
+          testTimeout: SERVICE_LIMIT_MS,
+          hookTimeout: SERVICE_LIMIT_MS,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
