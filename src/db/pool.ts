@@ -63,7 +63,7 @@ export function databaseError(error: unknown): unknown {
   const code = errorCode(error);
   const timedOut =
     error instanceof Error &&
-    /timeout exceeded when trying to connect|Connection terminated/u.test(error.message);
+    /timeout exceeded when trying to connect|Connection terminated|is not queryable/u.test(error.message);
   if (timedOut || (code !== null && UNREACHABLE.has(code))) {
     const found = error instanceof Error ? error.message : String(error);
     return new TurnwrightError(
