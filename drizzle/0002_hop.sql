@@ -343,12 +343,12 @@ BEGIN
   END IF;
 END $$;
 --> statement-breakpoint
--- The planned turns of a head, as records that render.
-CREATE FUNCTION turnwright.history(p_tenant uuid, p_session uuid, p_head uuid, p_from integer, p_to integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
+-- The planned turns of a head, as the records of those kinds.
+CREATE FUNCTION turnwright.history(p_tenant uuid, p_session uuid, p_head uuid, p_from integer, p_to integer, p_kinds text[]) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
   RETURN (SELECT coalesce(json_agg(json_build_object('number', t.number, 'turn', t.turn_id, 'records', turnwright.turn_records(p_tenant, p_session, t.turn_id,
-      ARRAY['turn-accepted', 'assistant-message', 'tool-result', 'nudge', 'turn-closed'])) ORDER BY t.number), '[]'::json)
+      p_kinds)) ORDER BY t.number), '[]'::json)
     FROM turnwright.turns t
     WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number BETWEEN p_from AND p_to);
 END $$;

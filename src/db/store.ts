@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { evidenceId } from '../ledger/ids.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
+import { RENDERED_KINDS } from '../ledger/view.ts';
 import { commitJson, INLINE_BODY_BYTES } from './commit.ts';
 import type {
   AcceptState,
@@ -141,12 +142,13 @@ export class PostgresStore implements Store {
   }
 
   history(ref: SessionRef, head: string, from: number, to: number): Promise<readonly HistoryTurn[]> {
-    return this.#scalar('history', 'SELECT turnwright.history($1, $2, $3, $4, $5) AS value', [
+    return this.#scalar('history', 'SELECT turnwright.history($1, $2, $3, $4, $5, $6) AS value', [
       ref.tenant,
       ref.session,
       head,
       from,
       to,
+      RENDERED_KINDS,
     ]);
   }
 

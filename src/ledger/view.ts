@@ -15,6 +15,17 @@ export interface RecordView {
   readonly body: unknown;
 }
 
+/** What a closed turn renders from; its other records change nothing in a request. */
+export const RENDERED_KINDS: readonly RecordKind[] = [
+  'turn-accepted',
+  'steering',
+  'turn-steered',
+  'assistant-message',
+  'tool-result',
+  'nudge',
+  'turn-closed',
+];
+
 export interface StepView {
   readonly step: number;
   readonly seq: number;

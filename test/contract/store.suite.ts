@@ -538,14 +538,19 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
       it('gives the turns of a head by number, with what renders and nothing else', async () => {
         const turns = [await session.accept({ text: 'one' }), await session.accept({ text: LARGE_TEXT })];
         const receipt = { step: 1, check: 'empty-step', verdict: 'redo' };
-        await session.append({ kind: 'check-fired', turnId: turns[0]?.turn ?? null, body: receipt });
+        const turnId = turns[0]?.turn ?? null;
+        await session.append({ kind: 'check-fired', turnId, body: receipt });
+        const said = { input: [{ type: 'text' as const, text: 'more' }], asked: { digest: 'd' } };
+        await session.append({ kind: 'steering', turnId, body: said });
+        await session.append({ kind: 'turn-steered', turnId, body: { step: 1, upTo: 1 } });
         await session.close(turns[0]?.turn ?? '');
         await session.accept({ text: 'three' });
         const history = await store.history(session.ref, session.head, 1, 2);
         expect(history.map(({ number, turn }) => ({ number, turn }))).toEqual(
           turns.map(({ number, turn }) => ({ number, turn })),
         );
-        expect(history[0]?.records.map((record) => record.kind)).toEqual(['turn-accepted', 'turn-closed']);
+        const kinds = ['turn-accepted', 'steering', 'turn-steered', 'turn-closed'];
+        expect(history[0]?.records.map((record) => record.kind)).toEqual(kinds);
         expect(history[1]?.records[0]?.body).toContain(LARGE_TEXT);
         expect(await store.history(session.ref, randomUUID(), 1, 2)).toEqual([]);
       });

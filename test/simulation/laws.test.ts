@@ -56,6 +56,17 @@ function recordsTwice(kind: string): Change {
     );
 }
 
+function saidTwice(kind: string): Change {
+  return (evidence) => {
+    const applied = replaced(
+      evidence.witness.applied,
+      ({ commit }) => commit.records.some((record) => record.kind === kind),
+      (one) => [{ ...one, heard: true }, one],
+    );
+    return applied === null ? null : told(evidence, { applied });
+  };
+}
+
 const CHANGES: Readonly<Record<keyof typeof LAWS, Change>> = {
   'RUN-05 every world comes to rest': (evidence) => ({ ...evidence, settled: false }),
 
@@ -155,8 +166,9 @@ const CHANGES: Readonly<Record<keyof typeof LAWS, Change>> = {
   },
 
   'RUN-03 every record of a turn is appended once': recordsTwice('assistant-message'),
-  'RUN-14 every model call has one receipt at most, and one if nothing went wrong':
-    recordsTwice('work-receipt'),
+  'RUN-14 a model call has a receipt': (evidence) => told({ ...evidence, quiet: true }, { applied: [] }),
+  'RUN-14 a receipt is written again only if nobody was told that it is written': saidTwice('work-receipt'),
+  'RUN-03 so is a result that came too late': saidTwice('late-result'),
 
   'RUN-03 every message of a producer is written once': (evidence) => {
     const [turn] = evidence.turns.values();

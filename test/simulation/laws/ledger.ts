@@ -7,7 +7,8 @@ import {
   stepsAnswered,
 } from '../../../src/ledger/invariants.ts';
 import { ChainVerifier } from '../../../src/ledger/verify.ts';
-import { bodies, type Evidence, type Law, repeated, type Testimony, type Turn } from './evidence.ts';
+import type { Applied } from '../world/witness.ts';
+import { bodies, type Evidence, grouped, type Law, repeated, type Testimony, type Turn } from './evidence.ts';
 
 export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
   'LED-01 the invariants 1 to 8 hold of every ledger': ({ dump }) =>
@@ -37,7 +38,9 @@ export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
 
   'RUN-03 every record of a turn is appended once': ({ turns }) => [...turns.values()].flatMap(recordsOnce),
 
-  'RUN-14 every model call has one receipt at most, and one if nothing went wrong': receiptsOnce,
+  'RUN-14 a model call has a receipt': receiptsMissing,
+  'RUN-14 a receipt is written again only if nobody was told that it is written': saidOnce(receiptsOf),
+  'RUN-03 so is a result that came too late': saidOnce(lateResultsOf),
 
   'RUN-03 every message of a producer is written once': ({ turns, scripts }) => {
     const written = [...turns.values()].flatMap(({ script, steering }) => [script, ...steering]);
@@ -70,27 +73,38 @@ function recordsOnce({ records, view }: Turn): readonly string[] {
     ...bodies(records, 'nudge').map(({ step }) => `the nudge of step ${step}`),
     ...bodies(records, 'turn-steered').map(({ step }) => `the steering of step ${step}`),
     ...bodies(records, 'call-retrying').map(({ child, attempt }) => `the retry ${attempt} of ${child}`),
-    ...bodies(records, 'late-result').map(
-      ({ child, fence, digest }) => `the late result of ${child} under ${fence}, ${digest}`,
-    ),
     ...bodies(records, 'turn-context').map(() => 'its context'),
   ];
   return repeated(names).map((name) => `T${view.number} holds ${name} again`);
 }
 
-function receiptsOnce({ turns, witness, quiet }: Evidence): readonly string[] {
-  const receipts = [...turns.values()].flatMap(({ records }) => bodies(records, 'work-receipt'));
-  const named = receipts.flatMap(
+function receiptsMissing({ witness, quiet }: Evidence): readonly string[] {
+  const named = witness.applied.flatMap(receiptsOf);
+  const missing = witness.calls.filter(({ no, end }) => end !== 'silence' && !named.includes(`#${no}`));
+  return quiet ? missing.map(({ no }) => `call #${no} has none`) : [];
+}
+
+/** What a worker has left to say of a call that moved on is said again only where it was not told that it is written. */
+function saidOnce(names: (applied: Applied) => readonly string[]): Law {
+  return ({ witness }) => {
+    const written = witness.applied.flatMap((applied) =>
+      names(applied).map((name) => ({ name, heard: applied.heard })),
+    );
+    return [...grouped(written, ({ name }) => name)]
+      .filter(([, times]) => times.slice(0, -1).some(({ heard }) => heard))
+      .map(([name]) => `${name} is written again`);
+  };
+}
+
+/** The numbers of the model calls whose receipts a commit writes. */
+function receiptsOf({ commit }: Applied): readonly string[] {
+  return bodies(commit.records, 'work-receipt').flatMap(
     ({ model, problem }) => `${model} ${problem ?? ''}`.match(/#\d+/u)?.[0] ?? [],
   );
-  const missing = quiet
-    ? witness.calls.filter(({ no, end }) => end !== 'silence' && !named.includes(`#${no}`))
-    : [];
-  return [
-    // Known: a hand-back whose answer was lost is offered again, and may leave its receipt a second time.
-    ...(quiet ? repeated(named) : repeated(repeated(named))).map(
-      (name) => `call ${name} has another receipt`,
-    ),
-    ...missing.map(({ no }) => `call #${no} has no receipt`),
-  ];
+}
+
+function lateResultsOf({ commit }: Applied): readonly string[] {
+  return commit.records
+    .filter(({ kind }) => kind === 'late-result')
+    .map(({ turnId, body }) => `${turnId} ${body}`);
 }

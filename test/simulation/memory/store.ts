@@ -19,6 +19,7 @@ import type {
 } from '../../../src/db/contract.ts';
 import { DRAIN_CHILD, evidenceId } from '../../../src/ledger/ids.ts';
 import type { StoredRecord } from '../../../src/ledger/verify.ts';
+import { RENDERED_KINDS } from '../../../src/ledger/view.ts';
 import { Hop, type Notice, Refusal } from './apply.ts';
 import { claimedCall, claimOf, packetsOfStep, weighedTurns } from './claims.ts';
 import { pendingEvents, receive } from './events.ts';
@@ -26,8 +27,6 @@ import { type Call, dropHandOuts, wake } from './outbox.ts';
 import { closedTurns, headOf, loadedOf, turnGist, turnRecords, turnsOfHead } from './reads.ts';
 import type { CallRow, Tables, TurnRow } from './rows.ts';
 import { stateOf } from './state.ts';
-
-const RENDERED_KINDS = ['turn-accepted', 'assistant-message', 'tool-result', 'nudge', 'turn-closed'];
 
 export interface MemoryStoreOptions {
   readonly tables: Tables;

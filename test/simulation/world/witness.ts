@@ -52,6 +52,8 @@ export interface Applied {
   readonly process: string;
   readonly atMs: number;
   readonly databaseMs: number;
+  /** The answer reached who asked. */
+  readonly heard: boolean;
 }
 
 /** When a process could not be counted on, and why. `process: null` means all of them. */
@@ -105,7 +107,12 @@ export class Witness {
     const granted = claimedCall(call, end.value);
     if (granted !== null) this.#claimed(owner, call, granted, end.kind === 'answered', atMs);
     if (call.method === 'apply' && end.value === 'applied')
-      this.#appliedBy(owner, call.arguments[0] as Commit, atMs, databaseMs);
+      this.#appliedBy(call.arguments[0] as Commit, {
+        process: owner.name,
+        atMs,
+        databaseMs,
+        heard: end.kind === 'answered',
+      });
   }
 
   trouble(process: string | null, what: string, fromMs: number, toMs: number): void {
@@ -117,8 +124,8 @@ export class Witness {
     this.granted.push({ actor, child, src, fence, process: owner.name, atMs, heard });
   }
 
-  #appliedBy(owner: Owner, commit: Commit, atMs: number, databaseMs: number): void {
-    this.applied.push({ commit, process: owner.name, atMs, databaseMs });
+  #appliedBy(commit: Commit, how: Omit<Applied, 'commit'>): void {
+    this.applied.push({ commit, ...how });
     for (const { kind } of commit.records)
       if (kind in COUNTED_RECORDS) this.count(COUNTED_RECORDS[kind] ?? kind);
     this.count(

@@ -45,7 +45,7 @@ const WATCHED_MS = 60_000;
 const OPENED_WITHIN_MS = 100;
 const FAULTS_UNTIL_MS = 15_000;
 /** Times at which what is stored is looked at while it changes. */
-const LOOKS = 3;
+const LOOKS = 2;
 /** Steps after which a world is taken to go round in circles. */
 const MAX_STEPS = 400_000;
 

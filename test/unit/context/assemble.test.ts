@@ -6,7 +6,8 @@ import { renderTail } from '../../../src/context/assemble/tail.ts';
 import { rendered, renderTurn, weighMessages } from '../../../src/context/assemble/turn.ts';
 import { callsAnswered, onlyGrows } from '../../../src/ledger/invariants.ts';
 import { canonicalJson } from '../../../src/ledger/json.ts';
-import { foldTurn, type TurnView } from '../../../src/ledger/view.ts';
+import type { RecordDraft } from '../../../src/ledger/kinds.ts';
+import { foldTurn, RENDERED_KINDS, type TurnView } from '../../../src/ledger/view.ts';
 import { type TurnChoice, turnChoice, turnDrafts } from '../ledger/sample.ts';
 
 const PREFIX = buildPrefix('Be brief.', [
@@ -42,6 +43,21 @@ const answered: TurnChoice = {
   ],
   outcome: 'completed',
 };
+/** The messages `more 0`, `more 1` and so on, each said before the step that is named, or at the end. */
+function steered(drafts: readonly RecordDraft[], saidBefore: readonly number[]): readonly RecordDraft[] {
+  const out = [...drafts];
+  for (const [index, step] of saidBefore.toSorted().entries()) {
+    const turnId = drafts[0]?.turnId ?? null;
+    const found = out.findIndex(({ kind, body }) => kind === 'assistant-message' && body.step === step);
+    const at = found === -1 ? out.findIndex(({ kind }) => kind === 'turn-closed') : found;
+    const text = `more ${index}`;
+    const said = { input: [{ type: 'text' as const, text }], asked: { digest: 'd' } };
+    const takenUp = { kind: 'turn-steered', turnId, body: { step, upTo: index + 1 } } as const;
+    out.splice(at, 0, { kind: 'steering', turnId, body: said }, ...(found === -1 ? [] : [takenUp]));
+  }
+  return out;
+}
+
 const textOf = (messages: readonly { readonly content: readonly unknown[] }[]) => canonicalJson(messages);
 
 describe('assembling a request', () => {
@@ -58,6 +74,19 @@ describe('assembling a request', () => {
       request.messages.length - 2,
       request.messages.length - 1,
     ]);
+  });
+
+  it('ASM-02 RUN-10 a turn that was steered renders what was said, from the records history brings as from all', () => {
+    fc.assert(
+      fc.property(turnChoice, fc.array(fc.nat({ max: 5 }), { maxLength: 3 }), (choice, saidBefore) => {
+        const drafts = steered(turnDrafts(1, choice), saidBefore);
+        const all = drafts.map((draft, index) => ({ ...draft, seq: index + 1, class: 'protocol' }));
+        const brought = all.filter(({ kind }) => RENDERED_KINDS.includes(kind));
+        const messages = renderTurn(foldTurn(brought), null);
+        expect(messages).toEqual(renderTurn(foldTurn(all), null));
+        for (const at of saidBefore.keys()) expect(textOf(messages)).toContain(`more ${at}`);
+      }),
+    );
   });
 
   it('ASM-02 within a turn the next step’s request is this one and new blocks', () => {
