@@ -264,7 +264,9 @@ BEGIN
     INSERT INTO turnwright.actor_events AS e (tenant_id, session_id, actor_id, event_id, event, revision, snapshot_digest)
     SELECT v_tenant, v_session, v.actor, v.id, v.event, v.revision, decode(v.digest, 'hex')
     FROM jsonb_to_recordset(p -> 'events') AS v(actor uuid, id text, event text, revision integer, digest text)
-    ON CONFLICT (tenant_id, session_id, actor_id, event_id) DO UPDATE SET revision = excluded.revision, snapshot_digest = excluded.snapshot_digest
+    -- Of two under one id, that which was applied is the one to run again.
+    ON CONFLICT (tenant_id, session_id, actor_id, event_id) DO UPDATE SET revision = excluded.revision, snapshot_digest = excluded.snapshot_digest,
+      event = CASE WHEN excluded.revision IS NULL THEN e.event ELSE excluded.event END
     WHERE e.revision IS NULL;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> jsonb_array_length(p -> 'events') THEN

@@ -36,7 +36,7 @@ export const CONTROL_ROUTES: readonly Route[] = [
     answers: {
       202: { description: 'The turn; what was sent is stored and will be applied.', schema: oneTurn },
     },
-    errors: ['turn_closed', 'turn_not_waiting', 'turn_parked', 'busy'],
+    errors: ['turn_closed', 'turn_not_waiting', 'turn_parked', 'turn_elsewhere', 'busy'],
     handle: async (context, call) => {
       await signalTurn(context, call);
       return { status: 202, body: await shownTurn(context, call.caller.tenant, call.id) };

@@ -3,7 +3,7 @@ import { TurnwrightError } from '../ledger/errors.ts';
 import { askedBy } from '../runtime/accept.ts';
 import type { MachineEvent } from '../runtime/actor.ts';
 import type { Delivered } from '../runtime/engine.ts';
-import { steerOnce } from '../runtime/steer.ts';
+import { refuseUnmoved, steerOnce } from '../runtime/steer.ts';
 import type { ApiContext, Call } from './contract.ts';
 import { refOf, theTurn, turnNotFound } from './found.ts';
 import { inputBlocks, type Signal } from './schemas.ts';
@@ -31,6 +31,7 @@ async function steer(
   const message = { id: services.newId(), input: [...input], asked: askedBy({ input }) };
   for (let race = 0; race < MAX_RACES; race++) {
     const delivered = await steerOnce(services.engine, ref, message);
+    refuseUnmoved(delivered, ref.actor);
     if (delivered !== 'conflict') return refuseUnless(delivered, ref.actor);
     await services.engine.clock.sleep(race);
   }

@@ -33,7 +33,14 @@ export const TURN_ROUTES: readonly Route[] = [
     ],
     body: newTurn,
     answers: { 202: { description: 'The turn.', schema: oneTurn } },
-    errors: ['idempotency_conflict', 'session_archived', 'turn_running', 'busy'],
+    errors: [
+      'idempotency_conflict',
+      'session_archived',
+      'turn_running',
+      'turn_parked',
+      'turn_elsewhere',
+      'busy',
+    ],
     handle: async (context, call) => {
       const ref = { tenant: call.caller.tenant, session: call.id };
       const accepted = await acceptTurn(context.services.engine, ref, acceptRequest(context, call));

@@ -50,6 +50,7 @@ export const ERROR_CATALOGUE = {
     retryable: false,
     meaning: 'No process of this version can move the turn.',
   },
+  turn_elsewhere: { status: 409, retryable: true, meaning: 'Processes of another version move the turn.' },
   ledger_corrupt: {
     status: 500,
     retryable: false,

@@ -18,7 +18,7 @@ import { beginActor } from './actor.ts';
 import { startTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import type { Delivered, Engine } from './engine.ts';
-import { keepKey, steerOnce } from './steer.ts';
+import { keepKey, refuseUnmoved, steerOnce } from './steer.ts';
 
 const MAX_RACES = 100;
 
@@ -46,9 +46,9 @@ export interface Accepted {
 type Asked = BodyOf<'turn-accepted'>['asked'];
 
 /**
- * @throws TurnwrightError `session_not_found`, `session_archived`, `idempotency_conflict`, `turn_parked` when the
- * turn to steer cannot be moved here, or `turn_running` when the mode is `reject` and the head is busy. Nothing is
- * written then.
+ * @throws TurnwrightError `session_not_found`, `session_archived`, `idempotency_conflict`, `turn_parked` or
+ * `turn_elsewhere` when the turn to steer cannot be moved here, or `turn_running` when the mode is `reject` and the
+ * head is busy. Nothing is written then.
  */
 export async function acceptTurn(engine: Engine, ref: SessionRef, request: AcceptRequest): Promise<Accepted> {
   const asked = askedBy(request);
@@ -135,11 +135,7 @@ async function steer(
 ): Promise<Accepted | null> {
   const message = { id: request.turn, input: [...request.input], asked };
   const delivered = await steerOnce(engine, { ...ref, actor: openTurn }, message);
-  if (delivered === 'parked')
-    throw new TurnwrightError(
-      'turn_parked',
-      `Turn ${openTurn} is parked: this version cannot move it. Send mode "interrupt", or retry the turn.`,
-    );
+  refuseUnmoved(delivered, openTurn);
   return written(delivered) ? { turn: openTurn, created: true } : null;
 }
 

@@ -52,6 +52,8 @@ export interface Delivery {
   readonly additions?: (takeEvidence: () => number) => Additions;
   /** What else the commit writes; a turn that it accepts runs next if none waits before it. */
   readonly also?: (builder: CommitBuilder, head: string) => NextTurn | null;
+  /** Where this process cannot move the actor, nothing is written. */
+  readonly orNothing?: boolean;
   /** Actors that begin when the event closes the turn. */
   readonly onClose?: readonly NewActor[] | undefined;
 }
@@ -126,6 +128,7 @@ export class Engine {
       built = this.#build(loaded, delivery, records);
     }
     if (built === null) throw new Error(`the hop of ${ref.actor} asked for records it was given`);
+    if (delivery.orNothing === true && built.outcome !== 'applied') return built.outcome;
     const result = await this.commit(built.commit);
     if (result !== 'applied') return result;
     if (records === null) this.known.forget(ref.actor);

@@ -296,6 +296,22 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await refused(() => store.apply(again))).toBe('duplicate');
       });
 
+      it('RUN-09 keeps of two events under one id the one that was applied', async () => {
+        const { turn } = await session.accept();
+        const apply = (revision: number | null, event: string) =>
+          session.commit((builder) => {
+            if (revision !== null) builder.lists.actors.push(actorRow(turn, revision - 1, revision));
+            builder.lists.events.push({ ...eventRow(turn, 'cancel', revision), event });
+          });
+        const stored = async () =>
+          (await store.sessionState(session.ref))?.events.find(({ id }) => id === 'cancel')?.event;
+        await apply(null, '"first"');
+        await apply(null, '"second"');
+        expect(await stored()).toBe('"first"');
+        await apply(2, '"third"');
+        expect(await stored()).toBe('"third"');
+      });
+
       it('RUN-07 a call handed back for a retry has the next attempt and dispatch, and waits its time', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
         const { call } = await session.claim(turn);

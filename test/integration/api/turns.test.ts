@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/tools/define.ts';
-import { gate } from '../../support/await.ts';
+import { gate, until } from '../../support/await.ts';
 import { type ApiStack, openApiStack } from './api-stack.ts';
 
 const FILES = { 'harbour.md': '# Harbour\n\nThe harbour master of Elmouth is Ida Brandt.\n' };
@@ -273,20 +273,22 @@ describe.each(['postgres', 'redis'] as const)('turns over HTTP, run by workers o
     expect(body).toMatchObject({ machine: 'turn', matches: true });
     expect(body.steps.at(0)).toMatchObject({ id: 'init', state: 'accepted', matches: true });
     expect(body.steps.at(-1)).toMatchObject({ state: 'completed', matches: true });
-    // Folded into one row or not, whichever it is by now.
+    // Folded into one row or not, whichever it is by now; an update that meets the fold finds neither.
     const alter = (from: string, to: string) =>
-      api.stack.sql(`UPDATE turnwright.actor_events SET event = replace(event, $2, $3) WHERE actor_id = $1`, [
-        turn.id,
-        from,
-        to,
-      ]);
+      until(`an event holds ${from}`, async () => {
+        const altered = await api.stack.sql(
+          `UPDATE turnwright.actor_events SET event = replace(event, $2, $3)
+            WHERE actor_id = $1 AND strpos(event, $2) > 0 RETURNING event_id`,
+          [turn.id, from, to],
+        );
+        return altered.length > 0;
+      });
     await alter(':40', ':41');
     const altered = await api.call('GET', `/v1/turns/${turn.id}/replay`);
     expect(altered.body).toMatchObject({ matches: false });
     expect(altered.body.steps[0]).toMatchObject({ id: 'init', matches: false });
     await alter('xstate.init', 'turn.start');
-    await alter('"input"', '"inputs"');
-    await alter('\\"input\\"', '\\"inputs\\"');
+    await alter('input', 'inputs');
     const broken = await api.call('GET', `/v1/turns/${turn.id}/replay`);
     expect([broken.status, broken.body.error.code]).toEqual([500, 'ledger_corrupt']);
   });

@@ -50,6 +50,19 @@ describe.each(BACKENDS)('two releases on %s', (backend) => {
     expect(await versions(stack)).toEqual({ [TURN_VERSION]: 1, [NEXT_VERSION]: 1 });
   });
 
+  it('RUN-09 RUN-10 what is said to a turn of another version is refused, and nothing of it is written', async () => {
+    const stack = await open();
+    const later = stack.open(BOTH);
+    const session = await stack.session({ tools: ['weir'] });
+    const turn = await stack.accept(session, 'Call the weir tool.', { services: later });
+    const before = await stack.records(session);
+    const steering = { mode: 'steer', idempotencyKey: 'k' } as const;
+    const refused = stack.accept(session, 'Good morning.', steering);
+    await expect(refused).rejects.toMatchObject({ code: 'turn_elsewhere' });
+    expect(await stack.records(session)).toEqual(before);
+    expect(await stack.accept(session, 'Good morning.', { ...steering, services: later })).toBe(turn);
+  });
+
   it('RUN-09 RUN-12 a rolling restart under load loses and parks nothing, and every turn replays', {
     timeout: TEST_LIMIT_MS,
   }, async () => {

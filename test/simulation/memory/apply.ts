@@ -141,7 +141,8 @@ export class Hop {
       else {
         taken.add(`${actor}~${id}`);
         if (before === undefined) receive(this.#tables, { ...this.#ref, ...event }, this.#nowMs);
-        else events.put({ ...before, revision, digest });
+        else
+          events.put({ ...before, revision, digest, event: revision === null ? before.event : event.event });
       }
     }
     if (known) throw new Refusal('duplicate', 'an event was applied before');

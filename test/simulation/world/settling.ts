@@ -33,7 +33,7 @@ function isAtRest(database: MemoryDatabase): boolean {
   );
 }
 
-/** What the world does about its clock, once; true when it is done. */
+/** What the world does about its clock; true when there is nothing more to do. */
 type Correction = (world: World) => boolean;
 
 /**
@@ -49,7 +49,7 @@ function correctClock(begunMs: number): Correction {
   };
 }
 
-/** Nothing is left but turns that wait for a person who never comes, and those behind them. */
+/** Nothing is left but turns that wait for a person who never comes, and those behind them, of the same kind or not. */
 function letADayPass(producers: Producers): Correction {
   return ({ database, stepDatabaseClock }) => {
     const open = database.dump().actors.filter(({ status }) => status === 'active');
@@ -57,8 +57,7 @@ function letADayPass(producers: Producers): Correction {
       const { value } = JSON.parse(snapshot) as { readonly value: unknown };
       return value === 'accepted' || (value === 'waiting' && !producers.decideFor(actor));
     });
-    if (open.length === 0 || !producers.idle || !abandoned) return false;
-    stepDatabaseClock(MORE_THAN_A_DAY_MS);
-    return true;
+    if (open.length > 0 && producers.idle && abandoned) stepDatabaseClock(MORE_THAN_A_DAY_MS);
+    return false;
   };
 }

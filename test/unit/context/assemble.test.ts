@@ -46,7 +46,7 @@ const answered: TurnChoice = {
 /** The messages `more 0`, `more 1` and so on, each said before the step that is named, or at the end. */
 function steered(drafts: readonly RecordDraft[], saidBefore: readonly number[]): readonly RecordDraft[] {
   const out = [...drafts];
-  for (const [index, step] of saidBefore.toSorted().entries()) {
+  for (const [index, step] of saidBefore.toSorted((one, other) => one - other).entries()) {
     const turnId = drafts[0]?.turnId ?? null;
     const found = out.findIndex(({ kind, body }) => kind === 'assistant-message' && body.step === step);
     const at = found === -1 ? out.findIndex(({ kind }) => kind === 'turn-closed') : found;
