@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../support/await.ts';
-import { BACKENDS, openTestStack, type TestStack } from '../../support/stack.ts';
+import { BACKENDS, openTestStack, type TestStack, type TestWorker } from '../../support/stack.ts';
 import { type HeldTool, heldTool, sayingTool } from '../../support/tools.ts';
 
 const DIRECTIVE = 'Call the survey tool and weigh the cargo of the Wigeon.';
@@ -97,12 +97,13 @@ describe.each(BACKENDS)('a worker taken for dead on %s', (backend) => {
   let stack: TestStack;
   let read: HeldTool;
   let once: HeldTool;
+  let zombie: TestWorker;
   beforeAll(async () => {
     read = heldTool('weir', 'read');
     once = heldTool('sluice', 'once');
     stack = await openTestStack({ backend, leaseMs: 900, tools: [read.tool, once.tool] });
     // Beats once and then no more, with one slot a pool: what it holds is taken over by the other.
-    await stack.worker({ heartbeatMs: 3_600_000, concurrency: 1, sweeps: false });
+    zombie = await stack.worker({ heartbeatMs: 3_600_000, concurrency: 1, sweeps: false });
   });
   afterAll(() => stack.close());
 
@@ -110,7 +111,7 @@ describe.each(BACKENDS)('a worker taken for dead on %s', (backend) => {
     const readers = await stack.session({ tools: ['weir'] });
     const reading = await stack.accept(readers, 'Call the weir tool.');
     await until('the zombie holds the read call', () => read.runs.length === 1);
-    await stack.worker({ pools: ['tool'], concurrency: 1 });
+    await stack.worker({ concurrency: 1 });
     await until('the read call was taken over', () => read.runs.length === 2);
     read.runs[0]?.release();
     const late = await until('the zombie was refused', async () => lateResults(stack, readers, reading));
@@ -123,11 +124,13 @@ describe.each(BACKENDS)('a worker taken for dead on %s', (backend) => {
     const results = (await stack.records(readers, reading)).filter(({ kind }) => kind === 'tool-result');
     expect(results.map(({ data }) => data.status)).toEqual(['ok']);
     expect(await stack.verify(readers)).toMatchObject({ ok: true });
+    await zombie.stop();
+    await stack.worker({ concurrency: 1 });
 
     const writers = await stack.session({ tools: ['sluice'] });
     const other = await stack.accept(writers, 'Call the sluice tool.');
     await until('the once tool runs', () => once.runs.length === 1);
-    // Whichever of the two took it: its worker is not to be found any more.
+    // Its worker is not to be found any more.
     await stack.sql(
       `UPDATE turnwright.side_calls SET worker_id = gen_random_uuid() WHERE actor_id = $1 AND status = 'running'`,
       [other],
