@@ -175,6 +175,7 @@ CREATE TABLE "turnwright"."side_calls" (
 	"fence" integer DEFAULT 0 NOT NULL,
 	"dispatch" integer DEFAULT 1 NOT NULL,
 	"started" boolean DEFAULT false NOT NULL,
+	"deaths" integer DEFAULT 0 NOT NULL,
 	"worker_id" uuid,
 	"last_error" text,
 	"claimed_at" timestamp (3) with time zone,
@@ -229,7 +230,9 @@ CREATE INDEX "actor_events_pending" ON "turnwright"."actor_events" USING btree (
 CREATE INDEX "actors_unfolded" ON "turnwright"."actors" USING btree ("tenant_id","session_id") WHERE status = 'done' and not compacted;--> statement-breakpoint
 CREATE INDEX "evidence_turn" ON "turnwright"."evidence" USING btree ("tenant_id","session_id","turn_id");--> statement-breakpoint
 CREATE INDEX "outbox_backlog" ON "turnwright"."outbox" USING btree ("pool","priority","position") WHERE admitted_at is null;--> statement-breakpoint
+CREATE INDEX "outbox_due" ON "turnwright"."outbox" USING btree ("due_at") WHERE admitted_at is null;--> statement-breakpoint
 CREATE INDEX "records_turn" ON "turnwright"."records" USING btree ("tenant_id","session_id","turn_id","seq");--> statement-breakpoint
 CREATE INDEX "side_calls_running" ON "turnwright"."side_calls" USING btree ("worker_id") WHERE status = 'running';--> statement-breakpoint
 CREATE INDEX "timers_due" ON "turnwright"."timers" USING btree ("due_at");--> statement-breakpoint
+CREATE INDEX "turns_open" ON "turnwright"."turns" USING btree ("tenant_id") WHERE status <> 'closed';--> statement-breakpoint
 CREATE UNIQUE INDEX "turns_number" ON "turnwright"."turns" USING btree ("tenant_id","session_id","head_id","number");

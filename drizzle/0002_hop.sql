@@ -74,7 +74,7 @@ END $$;
 --> statement-breakpoint
 CREATE FUNCTION turnwright.call_json(c turnwright.side_calls) RETURNS json LANGUAGE sql IMMUTABLE AS $$
   SELECT json_build_object('child', c.child_id, 'src', c.src, 'input', c.input, 'attempt', c.attempt, 'fence', c.fence,
-    'dispatch', c.dispatch, 'started', c.started)
+    'dispatch', c.dispatch, 'started', c.started, 'deaths', c.deaths)
 $$;
 --> statement-breakpoint
 -- The two newest packets of a head.

@@ -137,7 +137,7 @@ END $$;
 -- wait for room, which a claim or the next sweep brings.
 CREATE FUNCTION turnwright.next_due_ms() RETURNS double precision LANGUAGE sql STABLE AS $$
   SELECT extract(epoch FROM least(
-    (SELECT min(o.due_at) FROM turnwright.outbox o WHERE o.admitted_at IS NULL AND o.due_at > clock_timestamp()),
+    (SELECT min(o.due_at) FROM turnwright.outbox o WHERE o.admitted_at IS NULL AND o.due_at > now()),
     (SELECT min(t.due_at) FROM turnwright.timers t)) - clock_timestamp()) * 1000
 $$;
 --> statement-breakpoint
@@ -155,7 +155,7 @@ BEGIN
       WHERE w.worker_id = s.worker_id AND w.beat_at > clock_timestamp() - make_interval(secs => p_lease_ms / 1000.0))
     FOR UPDATE SKIP LOCKED
   ), taken AS (
-    UPDATE turnwright.side_calls s SET status = 'queued', dispatch = s.dispatch + 1, worker_id = NULL, last_error = 'its worker died'
+    UPDATE turnwright.side_calls s SET status = 'queued', dispatch = s.dispatch + 1, deaths = s.deaths + 1, worker_id = NULL, last_error = 'its worker died'
     FROM orphaned o
     WHERE s.tenant_id = o.tenant_id AND s.session_id = o.session_id AND s.actor_id = o.actor_id AND s.child_id = o.child_id
     RETURNING s.*
@@ -287,7 +287,7 @@ BEGIN
       AND NOT (s.actor_id || '~' || s.child_id = ANY (p_held))
     FOR UPDATE SKIP LOCKED
   ), taken AS (
-    UPDATE turnwright.side_calls s SET status = 'queued', dispatch = s.dispatch + 1, worker_id = NULL, last_error = 'its claim was lost'
+    UPDATE turnwright.side_calls s SET status = 'queued', dispatch = s.dispatch + 1, deaths = s.deaths + 1, worker_id = NULL, last_error = 'its claim was lost'
     FROM lost l
     WHERE s.tenant_id = l.tenant_id AND s.session_id = l.session_id AND s.actor_id = l.actor_id AND s.child_id = l.child_id
     RETURNING s.*

@@ -8,8 +8,8 @@ DECLARE
   v_tenant uuid := (p ->> 'tenant')::uuid;
   v_session uuid := (p ->> 'session')::uuid;
   v_row jsonb := p -> 'row';
-  -- Above every number a lost row may have given out, and round: claims are counted on from it.
-  v_number integer := 1000 * ceil((extract(epoch FROM clock_timestamp()) - 1700000000) / 1000)::integer;
+  -- Above every number a lost row may have given out.
+  v_number integer := ceil(extract(epoch FROM clock_timestamp()) - 1700000000)::integer;
 BEGIN
   PERFORM FROM turnwright.sessions s WHERE s.tenant_id = v_tenant AND s.session_id = v_session FOR UPDATE;
   IF (SELECT max(r.seq) + 1 FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session) IS DISTINCT FROM (v_row ->> 'nextSeq')::bigint THEN

@@ -75,6 +75,8 @@ export interface ClaimedCall {
   readonly dispatch: number;
   /** A `once` tool was already let loose under an earlier fence. */
   readonly started: boolean;
+  /** Workers that died, or lost the claim, while they held it. */
+  readonly deaths: number;
 }
 
 export interface StoredPacketRow {

@@ -18,17 +18,9 @@ export const CALL_POLICY: Readonly<Record<CallSource, CallPolicy>> = {
   metadata: { pool: 'probe', maxAttempts: 3, firstDelayMs: 1_000 },
 };
 
-/** Claims after which a call is taken to kill its workers, and ends as failed. */
-export const MAX_FENCES = 20;
-/** A call whose row was made anew counts its fences on from a round number of this size, above every one given before. */
-const FENCE_BLOCK = 1_000;
+/** A call that so many workers died at is taken to kill them, and ends as failed. */
+export const MAX_DEATHS = 20;
 const LONGEST_DELAY_MS = 60_000;
-
-/** How many workers died or stopped during a call that is claimed under this fence; null while another may try. */
-export function tooManyDeaths(fence: number): number | null {
-  const claims = fence % FENCE_BLOCK;
-  return claims > MAX_FENCES ? claims - 1 : null;
-}
 
 export function isCallSource(src: string): src is CallSource {
   return (CALL_SOURCES as readonly string[]).includes(src);

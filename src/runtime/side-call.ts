@@ -7,7 +7,7 @@ import { type Json, storableText } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { NewActor } from './actor.ts';
-import { CALL_POLICY, isCallSource, retryDelayMs, tooManyDeaths } from './calls.ts';
+import { CALL_POLICY, isCallSource, MAX_DEATHS, retryDelayMs } from './calls.ts';
 import { claimCall } from './claim.ts';
 import type { Additions, Delivered, Delivery, Engine } from './engine.ts';
 import { lateRecords } from './late-result.ts';
@@ -69,8 +69,8 @@ export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perf
     const claim = await claimCall(host.engine, host.workerId, ref);
     if (claim === null) return 'stale';
     if (isCallSource(claim.call.src)) host.engine.admission.claimed(CALL_POLICY[claim.call.src].pool);
-    const deaths = tooManyDeaths(claim.call.fence);
-    const ended = deaths === null ? await performed(host, claim, perform, run.signal) : exhausted(deaths);
+    const { deaths } = claim.call;
+    const ended = deaths < MAX_DEATHS ? await performed(host, claim, perform, run.signal) : exhausted(deaths);
     return await settleFirmly(host, ref, claim, ended);
   } finally {
     run.end();
@@ -278,7 +278,7 @@ function exhausted(deaths: number): CallResult {
   return {
     kind: 'failed',
     code: 'workers_died',
-    message: `${deaths} workers died or stopped during this call`,
+    message: `${deaths} workers died during this call`,
     drafts: [],
   };
 }

@@ -1,15 +1,13 @@
 /** When a turn counts as stuck, why it is, and what to do about it, in words. Pure. */
 import type { StuckLimits, StuckRow } from '../db/queries/list-stuck.ts';
 import { MACHINES } from '../machines/registry.ts';
-import { MAX_FENCES } from './calls.ts';
+import { MAX_DEATHS } from './calls.ts';
 import { findMachine } from './snapshot.ts';
 
 /** The sweep takes a dead worker's call up within one lease; after two, nobody sweeps. */
 const LEASES_UNTIL_GONE = 2;
 /** With room, a row is taken up in milliseconds; so many leases allow for a queue that is full. */
 const LEASES_UNTIL_UNCLAIMED = 10;
-/** The claim after the last fence ends its call: one beyond it ended nothing. */
-const FENCES_PAST_THE_END = 2;
 const LISTED = 200;
 
 export interface StuckWords {
@@ -21,7 +19,8 @@ export function stuckLimits(leaseMs: number): StuckLimits {
   return {
     goneMs: leaseMs * LEASES_UNTIL_GONE,
     unclaimedMs: leaseMs * LEASES_UNTIL_UNCLAIMED,
-    repeats: MAX_FENCES + FENCES_PAST_THE_END,
+    // The claim that finds so many ends its call: one more, and it did not.
+    repeats: MAX_DEATHS + 1,
     limit: LISTED,
   };
 }
@@ -49,7 +48,7 @@ export function explainStuck(row: StuckRow): StuckWords {
       };
     case 'call_repeats':
       return {
-        reason: `${about} was taken up more than ${MAX_FENCES} times, and no worker could end it.`,
+        reason: `More than ${MAX_DEATHS} workers died while they held ${about}, and none could end it.`,
         action: `Read in the workers' log what they meet. If it cannot pass, ${cancel}.`,
       };
     case 'unclaimed':

@@ -87,6 +87,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           fence: 1,
           dispatch: 1,
           started: false,
+          deaths: 0,
         });
         expect(claims[0]?.loaded.turn).toEqual({
           head: session.head,
@@ -155,7 +156,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const claim = await store.claimKnown(session.callOf(turn), WORKER, await known(number));
         const call = { child: 'step-1', src: 'step', input: '{"step":1}', attempt: 1, fence: 1, dispatch: 1 };
         expect(claim).toEqual({
-          call: { ...call, started: false },
+          call: { ...call, started: false, deaths: 0 },
           watched: false,
           closed: [[1, 321]],
           packets: [],
@@ -332,7 +333,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         ]);
         expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
         const again = await session.claim(turn, 'step-1', 2);
-        expect(again.call).toMatchObject({ attempt: 2, dispatch: 2, fence: 2 });
+        expect(again.call).toMatchObject({ attempt: 2, dispatch: 2, fence: 2, deaths: 0 });
       });
 
       it('two acceptances that race for one number, or one key, are a conflict and no error', async () => {

@@ -111,7 +111,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect((await sweep()).taken).toBe(0);
         expect(await store.claim(session.callOf(turn), randomUUID())).toBeNull();
         const taken = await session.claim(turn, 'step-1', 2);
-        expect(taken.call).toMatchObject({ fence: fence + 1, dispatch: 2, attempt: 1 });
+        expect(taken.call).toMatchObject({ fence: fence + 1, dispatch: 2, attempt: 1, deaths: 1 });
       });
 
       it('RUN-03 of a call taken over writes nothing any more, before the next claim and after it', async () => {
@@ -182,7 +182,11 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect(await admit('step')).toMatchObject([{ actor: turn, child: 'step-1', dispatch: 2 }]);
         await upkeep.reconcile(worker, NOTHING, LEASE_MS);
         expect(await admit('step')).toEqual([]);
-        expect((await session.claim(turn, 'step-1', 2)).call).toMatchObject({ fence: 2, attempt: 1 });
+        expect((await session.claim(turn, 'step-1', 2)).call).toMatchObject({
+          fence: 2,
+          attempt: 1,
+          deaths: 1,
+        });
       });
 
       it('RUN-06 names the old calls that are no longer the worker’s own, so that it aborts them', async () => {

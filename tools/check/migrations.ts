@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -14,7 +14,9 @@ export async function missingMigration(root: string): Promise<string | null> {
     await cp(join(root, 'drizzle'), copy, { recursive: true });
     const before = await readdir(copy);
     const drizzle = join(root, 'node_modules', '.bin', 'drizzle-kit');
-    const args = ['generate', '--dialect', 'postgresql', '--schema', './src/db/schema.ts', '--out', copy];
+    // drizzle-kit takes `--out` for relative, and writes nothing to an absolute one.
+    const out = relative(root, copy);
+    const args = ['generate', '--dialect', 'postgresql', '--schema', './src/db/schema.ts', '--out', out];
     const { stdout } = await run(drizzle, args, { cwd: root });
     const after = await readdir(copy);
     return after.length === before.length

@@ -121,8 +121,7 @@ const FOUND_CALLS = [
       AND NOT EXISTS (SELECT FROM turnwright.outbox o WHERE ${OF_ACTOR('o')} AND o.child_id = s.child_id)`,
 
   `${SELECT(IS('call_repeats'), 's.child_id', 's.pool', 'c.changed_at')} JOIN turnwright.side_calls s ON ${OF_ACTOR('s')}
-    WHERE c.actor_status = 'active' AND s.status IN ('queued', 'running') AND s.fence % 1000 >= $4
-      AND coalesce(s.last_error, '') NOT LIKE 'rate_limited:%'`,
+    WHERE c.actor_status = 'active' AND s.status IN ('queued', 'running') AND s.deaths >= $4`,
 
   // Handed over, and its pool has a free slot; or held back, and its pool does nothing at all.
   `${SELECT(IS('unclaimed'), 'o.child_id', 'o.pool', 'o.due_at')} JOIN waiting o ON ${OF_ACTOR('o')}

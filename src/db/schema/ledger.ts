@@ -99,6 +99,7 @@ export const turns = turnwright.table(
     uniqueIndex('turns_number').on(t.tenantId, t.sessionId, t.headId, t.number),
     /** A turn is looked up by its id alone, inside its tenant. */
     index('turns_id').on(t.tenantId, t.turnId),
+    index('turns_open').on(t.tenantId).where(sql`status <> 'closed'`),
   ],
 );
 

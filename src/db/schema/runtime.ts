@@ -67,6 +67,8 @@ export const sideCalls = turnwright.table(
     dispatch: integer('dispatch').notNull().default(1),
     /** Durable before a `once` tool runs: after a crash its outcome is unknown. */
     started: boolean('started').notNull().default(false),
+    /** Workers that died, or lost the claim, while they held the call. */
+    deaths: integer('deaths').notNull().default(0),
     workerId: uuid('worker_id'),
     lastError: text('last_error'),
     claimedAt: at('claimed_at'),
@@ -116,6 +118,7 @@ export const outbox = turnwright.table(
       .on(t.pool, t.tenantId, t.priority, t.position, t.dueAt)
       .where(sql`admitted_at is null`),
     index('outbox_admitted').on(t.pool, t.tenantId).where(sql`admitted_at is not null`),
+    index('outbox_due').on(t.dueAt).where(sql`admitted_at is null`),
   ],
 );
 

@@ -123,7 +123,7 @@ describe('a turn that waits for a call', () => {
   });
 
   it('RUN-11 is stuck when workers take its call up over and over and none ends it; a cancel ends the turn', async () => {
-    await at.sql(`UPDATE turnwright.side_calls SET fence = 40 WHERE actor_id = $1`);
+    await at.sql(`UPDATE turnwright.side_calls SET deaths = 40 WHERE actor_id = $1`);
     const found = await at.isStuck('call_repeats');
     expect(found.action).toContain('/cancel');
     const cancelled = await at.api.call('POST', `/v1/turns/${at.turn}/cancel`);

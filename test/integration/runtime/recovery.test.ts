@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { TURN_MACHINE, turnMachine } from '../../../src/machines/turn.ts';
+import { MAX_DEATHS } from '../../../src/runtime/calls.ts';
 import { DEFAULT_SIM_MODELS, type SimModel } from '../../../src/sim/index.ts';
 import { gate, until } from '../../support/await.ts';
 import { BACKENDS, openTestStack, type TestStack, type TestWorker } from '../../support/stack.ts';
@@ -67,6 +68,16 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
     run.release();
     expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'completed', steps: 2 });
     expect((await stack.records(session, turn)).filter(({ kind }) => kind === 'tool-result')).toHaveLength(1);
+  });
+
+  it('RUN-04 ends a call at which too many workers died, and no worker tries it again', async () => {
+    const session = await stack.session({ tools: [] });
+    const turn = await stack.accept(session, 'Good morning to you.');
+    await stack.sql('UPDATE turnwright.side_calls SET deaths = $2 WHERE actor_id = $1', [turn, MAX_DEATHS]);
+    const before = stack.sim.calls().length;
+    await work();
+    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'failed', reason: 'workers_died' });
+    expect(stack.sim.calls()).toHaveLength(before);
   });
 
   it('RUN-04 RUN-05 hands out anew a job whose worker died before it claimed it, long before the queue would', async () => {

@@ -149,7 +149,7 @@ export class Hop {
   }
 
   #openCalls(): void {
-    const fresh = { status: 'queued', attempt: 1, fence: 0, dispatch: 1, started: false } as const;
+    const fresh = { status: 'queued', attempt: 1, fence: 0, dispatch: 1, started: false, deaths: 0 } as const;
     const unclaimed = { worker: null, lastError: null, claimedMs: null };
     for (const call of this.#commit.calls)
       this.#tables.calls.insert({ ...this.#ref, ...call, ...fresh, ...unclaimed });

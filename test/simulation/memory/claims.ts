@@ -15,8 +15,17 @@ export function claimOf(tables: Tables, call: CallRow, nowMs: number): Claim {
   return { call: claimedCall(call), loaded, whole, ...broughtAlong(tables, call, loaded) };
 }
 
-export function claimedCall({ child, src, input, attempt, fence, dispatch, started }: CallRow): ClaimedCall {
-  return { child, src, input, attempt, fence, dispatch, started };
+export function claimedCall({
+  child,
+  src,
+  input,
+  attempt,
+  fence,
+  dispatch,
+  started,
+  deaths,
+}: CallRow): ClaimedCall {
+  return { child, src, input, attempt, fence, dispatch, started, deaths };
 }
 
 export function weighedTurns(tables: Tables, ref: SessionRef, head: string, before: number) {

@@ -42,7 +42,7 @@ function restoreCalls(
     const call = tables.calls.get({ ...ref, ...name });
     if (call !== undefined) tables.calls.put({ ...call, status: 'cancelled', worker: null });
   }
-  const number = Math.round((nowMs - NUMBERS_SINCE_MS) / 1_000);
+  const number = Math.ceil((nowMs - NUMBERS_SINCE_MS) / 1_000);
   for (const made of calls) {
     const { src, pool, input } = made;
     // Whether a tool whose row is gone was let loose is not known: it counts as started.
@@ -57,6 +57,7 @@ function restoreCalls(
         dispatch: number,
         lastError: null,
         claimedMs: null,
+        deaths: 0,
       });
     else {
       const dispatch = Math.max(known.dispatch + 1, number);

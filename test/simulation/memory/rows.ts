@@ -41,6 +41,7 @@ export interface EventRow extends ActorRef {
 export interface CallRow extends SessionRef, StoredCall {
   readonly lastError: string | null;
   readonly claimedMs: number | null;
+  readonly deaths: number;
 }
 
 export interface TimerRow extends ActorRef {

@@ -35,7 +35,7 @@ export function stateOf(tables: Tables, ref: SessionRef, nowMs: number): Session
     calls: tables.calls
       .of(ref)
       .map(ownColumns)
-      .map(({ lastError: __, claimedMs: ___, ...call }) => call)
+      .map(({ lastError: __, claimedMs: ___, deaths: ____, ...call }) => call)
       .sort(by('actor', 'child')),
     timers: tables.timers
       .of(ref)

@@ -55,7 +55,8 @@ function takeOver(tables: Tables, leaseMs: number, nowMs: number): number {
 
 /** The fence stays until the next claim bumps it, so a late result still finds the call not running. */
 function queueAgain(tables: Tables, call: CallRow, lastError: string, nowMs: number): void {
-  const queued: CallRow = { ...call, status: 'queued', dispatch: call.dispatch + 1, worker: null, lastError };
+  const counted = { dispatch: call.dispatch + 1, deaths: call.deaths + 1 };
+  const queued: CallRow = { ...call, ...counted, status: 'queued', worker: null, lastError };
   tables.calls.put(queued);
   handOut(tables, { ...queued, dueMs: nowMs, admittedMs: null });
 }

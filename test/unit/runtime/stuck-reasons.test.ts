@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { STUCK_CAUSES, type StuckRow } from '../../../src/db/queries/list-stuck.ts';
 import { TURN_VERSION } from '../../../src/machines/turn.ts';
-import { MAX_FENCES } from '../../../src/runtime/calls.ts';
+import { MAX_DEATHS } from '../../../src/runtime/calls.ts';
 import { explainStuck, stuckLimits } from '../../../src/runtime/stuck-reasons.ts';
 
 const ROW: StuckRow = {
@@ -57,7 +57,7 @@ describe('why a turn is stuck', () => {
     const { goneMs, unclaimedMs, repeats } = stuckLimits(6_000);
     expect(goneMs).toBeGreaterThan(6_000);
     expect(unclaimedMs).toBeGreaterThan(goneMs);
-    // The claim that follows the last fence ends its call; the one after that should not have been.
-    expect(repeats).toBeGreaterThan(MAX_FENCES + 1);
+    // The claim that finds so many deaths ends its call; one more should not have been.
+    expect(repeats).toBeGreaterThan(MAX_DEATHS);
   });
 });
