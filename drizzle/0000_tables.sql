@@ -231,7 +231,7 @@ CREATE INDEX "actors_unfolded" ON "turnwright"."actors" USING btree ("tenant_id"
 CREATE INDEX "evidence_turn" ON "turnwright"."evidence" USING btree ("tenant_id","session_id","turn_id");--> statement-breakpoint
 CREATE INDEX "outbox_backlog" ON "turnwright"."outbox" USING btree ("pool","priority","position") WHERE admitted_at is null;--> statement-breakpoint
 CREATE INDEX "outbox_due" ON "turnwright"."outbox" USING btree ("due_at") WHERE admitted_at is null;--> statement-breakpoint
-CREATE INDEX "records_turn" ON "turnwright"."records" USING btree ("tenant_id","session_id","turn_id","seq");--> statement-breakpoint
+CREATE INDEX "records_turn" ON "turnwright"."records" USING btree ("tenant_id","session_id","turn_id");--> statement-breakpoint
 CREATE INDEX "side_calls_running" ON "turnwright"."side_calls" USING btree ("worker_id") WHERE status = 'running';--> statement-breakpoint
 CREATE INDEX "timers_due" ON "turnwright"."timers" USING btree ("due_at");--> statement-breakpoint
 CREATE INDEX "turns_open" ON "turnwright"."turns" USING btree ("tenant_id") WHERE status <> 'closed';--> statement-breakpoint

@@ -252,7 +252,7 @@ BEGIN
   ), folded AS (
     INSERT INTO turnwright.actor_events (tenant_id, session_id, actor_id, event_id, event, revision, snapshot_digest)
     SELECT g.tenant_id, g.session_id, g.actor_id, 'all',
-      json_agg(json_build_array(g.event_id, g.event, encode(g.snapshot_digest, 'hex')) ORDER BY g.revision)::text, max(g.revision),
+      json_agg(json_build_array(g.event_id, g.event::json, encode(g.snapshot_digest, 'hex')) ORDER BY g.revision)::text, max(g.revision),
       (array_agg(g.snapshot_digest ORDER BY g.snapshot_digest IS NULL, g.revision DESC))[1]
     FROM gone g GROUP BY g.tenant_id, g.session_id, g.actor_id RETURNING 1
   )

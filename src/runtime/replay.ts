@@ -47,7 +47,7 @@ export function replay(
 export function unfold(events: readonly AppliedEvent[]): readonly AppliedEvent[] {
   return events.flatMap((row) => {
     if (row.id !== 'all') return [row];
-    const folded = JSON.parse(row.event) as readonly (readonly [string, string, string | null])[];
-    return folded.map(([id, event, digest]) => ({ id, event, digest }));
+    const folded = JSON.parse(row.event) as readonly (readonly [string, Json, string | null])[];
+    return folded.map(([id, event, digest]) => ({ id, event: JSON.stringify(event), digest }));
   });
 }

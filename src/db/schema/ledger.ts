@@ -45,7 +45,8 @@ export const records = turnwright.table(
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.seq] }),
-    index('records_turn').on(t.tenantId, t.sessionId, t.turnId, t.seq),
+    /** Without the sequence: the records of a turn share one key, which is stored once. */
+    index('records_turn').on(t.tenantId, t.sessionId, t.turnId),
     index('records_large').on(t.tenantId, t.sessionId, t.bodyDigest).where(sql`bytes > 8192`),
   ],
 );

@@ -24,7 +24,9 @@ function fold(tables: Tables, actor: ActorRow, nowMs: number): void {
   for (const event of eventsOf(tables, actor)) events.remove(event);
   for (const call of calls.of(actor))
     if (call.actor === actor.actor && call.status !== 'running') calls.remove(call);
-  const event = JSON.stringify(applied.map(({ id, event: text, digest }) => [id, text, digest]));
+  const event = JSON.stringify(
+    applied.map(({ id, event: text, digest }) => [id, JSON.parse(text) as unknown, digest]),
+  );
   const digest = applied.findLast((one) => one.digest !== null)?.digest ?? null;
   const revision = applied.at(-1)?.revision;
   if (revision !== undefined) receive(tables, { ...actor, id: 'all', event, revision, digest }, nowMs);
