@@ -173,6 +173,7 @@ CREATE TABLE "turnwright"."side_calls" (
 	"priority" integer DEFAULT 0 NOT NULL,
 	"attempt" integer DEFAULT 1 NOT NULL,
 	"fence" integer DEFAULT 0 NOT NULL,
+	"token" integer DEFAULT 0 NOT NULL,
 	"dispatch" integer DEFAULT 1 NOT NULL,
 	"started" boolean DEFAULT false NOT NULL,
 	"deaths" integer DEFAULT 0 NOT NULL,

@@ -58,14 +58,14 @@ END $$;
 --> statement-breakpoint
 -- Takes a queued call for a worker; null when the row has moved on. The claim itself may be lost in a crash: then the
 -- row is queued again and the sweep hands it over anew.
-CREATE FUNCTION turnwright.take_call(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid) RETURNS turnwright.side_calls LANGUAGE plpgsql AS $$
+CREATE FUNCTION turnwright.take_call(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer) RETURNS turnwright.side_calls LANGUAGE plpgsql AS $$
 DECLARE
   v_call turnwright.side_calls;
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true), set_config('synchronous_commit', 'off', true);
   DELETE FROM turnwright.outbox
   WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND child_id = p_child AND dispatch <= p_dispatch;
-  UPDATE turnwright.side_calls SET status = 'running', fence = fence + 1, worker_id = p_worker, claimed_at = clock_timestamp()
+  UPDATE turnwright.side_calls SET status = 'running', fence = fence + 1, token = p_token, worker_id = p_worker, claimed_at = clock_timestamp()
   WHERE tenant_id = p_tenant AND session_id = p_session AND actor_id = p_actor AND child_id = p_child
     AND dispatch = p_dispatch AND status = 'queued'
   RETURNING * INTO v_call;
@@ -73,7 +73,7 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE FUNCTION turnwright.call_json(c turnwright.side_calls) RETURNS json LANGUAGE sql IMMUTABLE AS $$
-  SELECT json_build_object('child', c.child_id, 'src', c.src, 'input', c.input, 'attempt', c.attempt, 'fence', c.fence,
+  SELECT json_build_object('child', c.child_id, 'src', c.src, 'input', c.input, 'attempt', c.attempt, 'fence', c.fence, 'token', c.token,
     'dispatch', c.dispatch, 'started', c.started, 'deaths', c.deaths)
 $$;
 --> statement-breakpoint
@@ -115,9 +115,9 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- A claim with all that the call needs.
-CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker);
+  v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker, p_token);
 BEGIN
   IF v_call.child_id IS NULL THEN
     RETURN NULL;
@@ -127,10 +127,10 @@ END $$;
 --> statement-breakpoint
 -- A claim by a process that knows the session up to `p_known_seq`: what it knows is not brought again. With
 -- `p_plan_turn`, what the plan of that turn weighs.
-CREATE FUNCTION turnwright.claim_known(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid,
+CREATE FUNCTION turnwright.claim_known(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer,
   p_known_seq bigint, p_head uuid, p_plan_turn integer) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker);
+  v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker, p_token);
   v_next_seq bigint;
   v_watched boolean;
 BEGIN
@@ -225,12 +225,12 @@ BEGIN
       attempt = attempt + (p -> 'settle' ->> 'attemptBy')::integer, dispatch = dispatch + (p -> 'settle' ->> 'dispatchBy')::integer,
       last_error = coalesce(p -> 'settle' ->> 'error', last_error)
     WHERE tenant_id = v_tenant AND session_id = v_session AND actor_id = (p -> 'settle' ->> 'actor')::uuid
-      AND child_id = p -> 'settle' ->> 'child' AND fence = (p -> 'settle' ->> 'fence')::integer AND status = 'running';
+      AND child_id = p -> 'settle' ->> 'child' AND fence = (p -> 'settle' ->> 'fence')::integer AND token = (p -> 'settle' ->> 'token')::integer AND status = 'running';
     IF NOT FOUND THEN
-      -- A fence has one holder: a call that ended under it was settled by this very claim, whose answer was lost.
+      -- A claim has one holder: a call that ended under it was settled by this very claim, whose answer was lost.
       IF EXISTS (SELECT FROM turnwright.side_calls WHERE tenant_id = v_tenant AND session_id = v_session
         AND actor_id = (p -> 'settle' ->> 'actor')::uuid AND child_id = p -> 'settle' ->> 'child'
-        AND fence = (p -> 'settle' ->> 'fence')::integer AND status IN ('done', 'failed')) THEN
+        AND fence = (p -> 'settle' ->> 'fence')::integer AND token = (p -> 'settle' ->> 'token')::integer AND status IN ('done', 'failed')) THEN
         RAISE EXCEPTION 'the call was settled before' USING ERRCODE = 'TW003';
       END IF;
       RAISE EXCEPTION 'the call was taken over' USING ERRCODE = 'TW002';

@@ -1,7 +1,7 @@
 /** What one hop changes, row by row. */
 import type { ChainedRecord } from '../ledger/chain.ts';
 import type { Outcome } from '../ledger/kinds.ts';
-import type { ActorStatus, SessionRef, StoredPacketRow } from './contract.ts';
+import type { ActorStatus, ClaimName, SessionRef, StoredPacketRow } from './contract.ts';
 
 export interface ActorChange {
   readonly actor: string;
@@ -26,10 +26,9 @@ export interface Commit extends SessionRef {
   readonly lastDigest: string;
   readonly nextTurn: number;
   readonly nextEvidence: number;
-  readonly settle?: {
+  readonly settle?: ClaimName & {
     readonly actor: string;
     readonly child: string;
-    readonly fence: number;
     readonly status: 'done' | 'failed' | 'queued';
     /** 1 when the next hand-over is the next attempt: a retry counts against the policy, a hand-back does not. */
     readonly attemptBy: 0 | 1;

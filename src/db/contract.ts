@@ -65,13 +65,19 @@ export interface Loaded {
   readonly next: NextTurn | null;
 }
 
-export interface ClaimedCall {
+/** A crash may take back a claim with its fence, and the next has that fence again: the token tells the two apart. */
+export interface ClaimName {
+  readonly fence: number;
+  /** Chosen at random by who claims, from 0 below 2 ** 31. */
+  readonly token: number;
+}
+
+export interface ClaimedCall extends ClaimName {
   readonly child: string;
   readonly src: string;
   /** JSON text; ids and numbers only. */
   readonly input: string;
   readonly attempt: number;
-  readonly fence: number;
   readonly dispatch: number;
   /** A `once` tool was already let loose under an earlier fence. */
   readonly started: boolean;
@@ -151,11 +157,13 @@ export interface Store {
   claim(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
+    token: number,
   ): Promise<Claim | null>;
   /** The same claim, which brings only what the process does not know. */
   claimKnown(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
+    token: number,
     known: KnownTurn,
   ): Promise<KnownClaim | null>;
   load(ref: ActorRef): Promise<Loaded | null>;
@@ -165,7 +173,7 @@ export interface Store {
   /** The drain's dispatch number, or null when the event was known or the actor has ended. */
   submitEvent(ref: ActorRef, id: string, event: string): Promise<number | null>;
   /** Durable: a crash after it makes the outcome unknown. False when the fence was taken over. */
-  markStarted(ref: ActorRef & { readonly child: string }, fence: number): Promise<boolean>;
+  markStarted(ref: ActorRef & { readonly child: string }, claim: ClaimName): Promise<boolean>;
   turnRecords(ref: SessionRef, turn: string): Promise<readonly RawRecord[]>;
   history(ref: SessionRef, head: string, from: number, to: number): Promise<readonly HistoryTurn[]>;
   closedTurns(

@@ -64,6 +64,7 @@ export interface CallRow {
   readonly priority: number;
   readonly attempt: number;
   readonly fence: number;
+  readonly token: number;
   readonly dispatch: number;
   readonly started: boolean;
   readonly worker: string | null;

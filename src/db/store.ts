@@ -9,6 +9,7 @@ import type {
   ActorRef,
   ApplyResult,
   Claim,
+  ClaimName,
   Commit,
   HistoryTurn,
   KnownClaim,
@@ -55,19 +56,21 @@ export class PostgresStore implements Store {
   claim(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
+    token: number,
   ): Promise<Claim | null> {
-    const values = [ref.tenant, ref.session, ref.actor, ref.child, ref.dispatch, worker];
-    return this.#scalar('claim', 'SELECT turnwright.claim($1, $2, $3, $4, $5, $6) AS value', values);
+    const values = [ref.tenant, ref.session, ref.actor, ref.child, ref.dispatch, worker, token];
+    return this.#scalar('claim', 'SELECT turnwright.claim($1, $2, $3, $4, $5, $6, $7) AS value', values);
   }
 
   claimKnown(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
+    token: number,
     { nextSeq, head, planTurn }: KnownTurn,
   ): Promise<KnownClaim | null> {
     const { tenant, session, actor, child, dispatch } = ref;
-    const values = [tenant, session, actor, child, dispatch, worker, nextSeq, head, planTurn];
-    const text = 'SELECT turnwright.claim_known($1, $2, $3, $4, $5, $6, $7, $8, $9) AS value';
+    const values = [tenant, session, actor, child, dispatch, worker, token, nextSeq, head, planTurn];
+    const text = 'SELECT turnwright.claim_known($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS value';
     return this.#scalar('claim_known', text, values);
   }
 
@@ -122,12 +125,15 @@ export class PostgresStore implements Store {
     );
   }
 
-  async markStarted(ref: ActorRef & { readonly child: string }, fence: number): Promise<boolean> {
+  async markStarted(
+    ref: ActorRef & { readonly child: string },
+    { fence, token }: ClaimName,
+  ): Promise<boolean> {
     return withTenant(this.#pool, ref.tenant, async (client) => {
       const result = await client.query(
         `UPDATE turnwright.side_calls SET started = true WHERE tenant_id = $1 AND session_id = $2 AND actor_id = $3
-          AND child_id = $4 AND fence = $5 AND status = 'running'`,
-        [ref.tenant, ref.session, ref.actor, ref.child, fence],
+          AND child_id = $4 AND fence = $5 AND token = $6 AND status = 'running' AND NOT started`,
+        [ref.tenant, ref.session, ref.actor, ref.child, fence, token],
       );
       return result.rowCount === 1;
     });

@@ -63,7 +63,7 @@ export interface Restoration
   /** Actors whose rows are to be made or mended. */
   readonly actors: readonly Omit<ActorRow, 'parkedReason'>[];
   /** Calls whose rows are to be made or mended, to be handed over anew. */
-  readonly calls: readonly Omit<CallRow, 'status' | 'fence' | 'dispatch' | 'started' | 'worker'>[];
+  readonly calls: readonly Omit<CallRow, 'status' | 'fence' | 'token' | 'dispatch' | 'started' | 'worker'>[];
   readonly surplusCalls: readonly Pick<CallRow, 'actor' | 'child'>[];
   readonly timers: readonly TimerRow[];
   readonly surplusTimers: readonly Pick<TimerRow, 'actor' | 'timer'>[];

@@ -159,6 +159,8 @@ const FORENSIC = {
   'late-result': z.strictObject({
     child: z.string(),
     fence: count,
+    /** With the fence, it names the claim. */
+    token: count,
     reason: z.string(),
     digest: z.string(),
     bytes: count,

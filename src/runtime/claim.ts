@@ -4,15 +4,18 @@ import type { JobRef } from '../queues/contract.ts';
 import type { Engine } from './engine.ts';
 import { completeClaim, knownTurn } from './known-turns.ts';
 
+const TOKENS = 2 ** 31;
+
 /** null when the row has moved on. */
 export async function claimCall(
   { store, known }: Pick<Engine, 'store' | 'known'>,
-  workerId: string,
+  { workerId, random }: { readonly workerId: string; readonly random: () => number },
   ref: JobRef,
 ): Promise<Claim | null> {
+  const token = Math.floor(random() * TOKENS);
   const remembered = known.get(ref.actor);
   const turn = knownTurn(remembered);
-  if (remembered === null || turn === null) return store.claim(ref, workerId);
-  const answer = await store.claimKnown(ref, workerId, turn);
+  if (remembered === null || turn === null) return store.claim(ref, workerId, token);
+  const answer = await store.claimKnown(ref, workerId, token, turn);
   return answer === null ? null : completeClaim(answer, remembered);
 }

@@ -88,10 +88,10 @@ function settledOnce({ state }: SessionReading): Answer {
 /** Whoever was superseded held an older fence than the one that settled the call. */
 function lateChangesNothing({ state, late }: SessionReading): Answer {
   return first(late, ({ seq, turnId, body }) => {
-    const { child, fence } = JSON.parse(body ?? '{}') as BodyOf<'late-result'>;
+    const { child, fence, token } = JSON.parse(body ?? '{}') as BodyOf<'late-result'>;
     const call = state.calls.find((row) => row.actor === turnId && row.child === child);
     const accepted =
-      call !== undefined && call.fence === fence && (call.status === 'done' || call.status === 'failed');
+      call?.fence === fence && call.token === token && (call.status === 'done' || call.status === 'failed');
     return accepted
       ? `record ${seq} calls the result of ${child} late, whose fence ${fence} settled it`
       : null;

@@ -10,13 +10,13 @@ export function lateRecords(
   reason: string,
   drafts: readonly RecordDraft[],
 ): readonly RecordDraft[] {
-  const { child, fence } = claim.call;
+  const { child, fence, token } = claim.call;
   const turnId = claim.loaded.actor.turn;
   return drafts.flatMap((draft): RecordDraft[] => {
     if (draft.kind === 'work-receipt') return [draft];
     if (draft.kind !== 'assistant-message' && draft.kind !== 'tool-result') return [];
     const text = canonicalJson(draft.body);
-    const body = { child, fence, reason, digest: blake3Hex(text), bytes: byteLength(text) };
+    const body = { child, fence, token, reason, digest: blake3Hex(text), bytes: byteLength(text) };
     return [{ kind: 'late-result', turnId, body }];
   });
 }

@@ -66,7 +66,7 @@ export type Perform = (claim: Claim, signal: AbortSignal) => Promise<CallResult>
 export async function runSideCall(host: SideCallHost, ref: JobRef, perform: Perform): Promise<Settled> {
   const run = host.running.begin(ref.actor, ref.child);
   try {
-    const claim = await claimCall(host.engine, host.workerId, ref);
+    const claim = await claimCall(host.engine, host, ref);
     if (claim === null) return 'stale';
     if (isCallSource(claim.call.src)) host.engine.admission.claimed(CALL_POLICY[claim.call.src].pool);
     const { deaths } = claim.call;
@@ -154,7 +154,7 @@ type Ending = Pick<Delivery, 'event' | 'onClose'> & {
 };
 
 async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: Ending): Promise<Settled> {
-  const { fence } = claim.call;
+  const { fence, token } = claim.call;
   const failed = ending.error !== undefined;
   const delivered = await host.engine.deliver(ref, {
     id: ref.child,
@@ -166,6 +166,7 @@ async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: End
       actor: ref.actor,
       child: ref.child,
       fence,
+      token,
       status: failed ? 'failed' : 'done',
       attemptBy: 0,
       dispatchBy: 0,
@@ -235,7 +236,7 @@ async function again(
   how: Again,
   settled: Settled,
 ): Promise<Settled> {
-  const { src, fence, dispatch } = claim.call;
+  const { src, fence, token, dispatch } = claim.call;
   const pool = isCallSource(src) ? CALL_POLICY[src].pool : 'step';
   const result = await host.engine.append(ref, drafts, (builder) => {
     const { attemptBy, delayMs, error } = how;
@@ -243,6 +244,7 @@ async function again(
       actor: ref.actor,
       child: ref.child,
       fence,
+      token,
       status: 'queued',
       attemptBy,
       dispatchBy: 1,

@@ -106,7 +106,7 @@ function unknownOutcome(tool: Tool): Result {
 /** A `once` tool is let loose at most once: the mark is durable before it runs. */
 async function letLoose(deps: WorkerDeps, ref: JobRef, claim: Claim): Promise<boolean> {
   if (claim.call.started) return false;
-  return deps.host.engine.store.markStarted(ref, claim.call.fence);
+  return deps.host.engine.store.markStarted(ref, claim.call);
 }
 
 function run(

@@ -5,6 +5,8 @@ import { blake3Hex, GENESIS_DIGEST } from '../../src/ledger/chain.ts';
 import type { RecordDraft } from '../../src/ledger/kinds.ts';
 import { CommitBuilder } from '../../src/runtime/commit-builder.ts';
 
+/** Of every claim here. */
+export const TOKEN = 1;
 export const WORKER = '01890000-0000-7000-8000-00000000f001';
 
 export interface Turn {
@@ -126,7 +128,7 @@ export class SessionUnderTest {
   }
 
   async claim(turn: string, child = 'step-1', dispatch = 1, worker = WORKER): Promise<Claim> {
-    const claim = await this.store.claim(this.callOf(turn, child, dispatch), worker);
+    const claim = await this.store.claim(this.callOf(turn, child, dispatch), worker, TOKEN);
     if (claim === null) throw new Error(`${child} of ${turn} was not claimed`);
     return claim;
   }
@@ -172,5 +174,5 @@ export function callRows(builder: CommitBuilder, actor: string, child: string, p
 
 export function settling(actor: string, child: string, fence: number, status: 'done' | 'failed' | 'queued') {
   const again = status === 'queued' ? 1 : 0;
-  return { actor, child, fence, status, attemptBy: again, dispatchBy: again } as const;
+  return { actor, child, fence, token: TOKEN, status, attemptBy: again, dispatchBy: again } as const;
 }

@@ -12,6 +12,7 @@ import {
   eventRow,
   SessionUnderTest,
   settling,
+  TOKEN,
   WORKER,
 } from './session-under-test.ts';
 
@@ -76,7 +77,9 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
     describe('claiming', () => {
       it('RUN-03 gives a call to one claim of its dispatch, and bumps its fence', async () => {
         const { turn, number } = await session.accept({ child: 'step-1' });
-        const results = await Promise.all([1, 2, 3, 4].map(() => store.claim(session.callOf(turn), WORKER)));
+        const results = await Promise.all(
+          [1, 2, 3, 4].map(() => store.claim(session.callOf(turn), WORKER, TOKEN)),
+        );
         const claims = results.filter((claim) => claim !== null);
         expect(claims).toHaveLength(1);
         expect(claims[0]?.call).toEqual({
@@ -85,6 +88,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           input: '{"step":1}',
           attempt: 1,
           fence: 1,
+          token: TOKEN,
           dispatch: 1,
           started: false,
           deaths: 0,
@@ -97,17 +101,17 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         });
         expect(claims[0]?.loaded.actor).toMatchObject({ actor: turn, revision: 1, openChildren: ['step-1'] });
         expect(claims[0]?.records.map((record) => record.kind)).toEqual(['turn-accepted']);
-        expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN))).toBeNull();
       });
 
       it('gives nothing for a call that was cancelled, is unknown, or stands at another dispatch', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
-        expect(await refused(() => store.claim(session.callOf(turn, 'step-9'), WORKER))).toBeNull();
-        expect(await refused(() => store.claim(session.callOf(turn, 'step-1', 0), WORKER))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn, 'step-9'), WORKER, TOKEN))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn, 'step-1', 0), WORKER, TOKEN))).toBeNull();
         await session.commit((builder) => builder.lists.cancels.push({ actor: turn, child: 'step-1' }));
         expect(await outboxChildren()).toEqual([]);
         expect(await openChildren(turn)).toEqual([]);
-        expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN))).toBeNull();
       });
 
       it('RUN-05 keeps the outbox row until the claim', async () => {
@@ -153,8 +157,16 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const first = await session.accept();
         await session.close(first.turn, 321);
         const { turn, number } = await session.accept({ child: 'step-1' });
-        const claim = await store.claimKnown(session.callOf(turn), WORKER, await known(number));
-        const call = { child: 'step-1', src: 'step', input: '{"step":1}', attempt: 1, fence: 1, dispatch: 1 };
+        const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, await known(number));
+        const call = {
+          child: 'step-1',
+          src: 'step',
+          input: '{"step":1}',
+          attempt: 1,
+          fence: 1,
+          token: TOKEN,
+          dispatch: 1,
+        };
         expect(claim).toEqual({
           call: { ...call, started: false, deaths: 0 },
           watched: false,
@@ -163,15 +175,15 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         });
         expect(await outboxChildren()).toEqual([]);
         const again = await known(number);
-        expect(await refused(() => store.claimKnown(session.callOf(turn), WORKER, again))).toBeNull();
+        expect(await refused(() => store.claimKnown(session.callOf(turn), WORKER, TOKEN, again))).toBeNull();
       });
 
       it('RUN-03 brings no weights of turns to a plan that stands, and no packets to another call than a step', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
         await session.commit((builder) => callRows(builder, turn, 'tool-1-0'));
-        const step = await store.claimKnown(session.callOf(turn), WORKER, await known());
+        const step = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, await known());
         expect(step).toMatchObject({ closed: null, packets: [] });
-        const tool = await store.claimKnown(session.callOf(turn, 'tool-1-0'), WORKER, await known());
+        const tool = await store.claimKnown(session.callOf(turn, 'tool-1-0'), WORKER, TOKEN, await known());
         expect(tool).toMatchObject({ closed: null, packets: null });
       });
 
@@ -179,7 +191,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const { turn, number } = await session.accept({ child: 'step-1' });
         const before = await known(number);
         await session.append({ kind: 'head-moved', turnId: null, body: { head: session.head } });
-        const claim = await store.claimKnown(session.callOf(turn), WORKER, before);
+        const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, before);
         expect(claim?.changed).toMatchObject({
           call: { child: 'step-1', fence: 1 },
           loaded: { session: { nextSeq: before.nextSeq + 1 }, actor: { actor: turn } },
@@ -262,7 +274,33 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           builder.lists.actors.push(actorRow(turn, 1, 2));
         });
         expect(await refused(() => store.apply(late))).toBe('superseded');
-        expect(await refused(() => store.markStarted(session.callOf(turn), zombie.call.fence))).toBe(false);
+        expect(
+          await refused(() =>
+            store.markStarted(session.callOf(turn), { fence: zombie.call.fence, token: TOKEN }),
+          ),
+        ).toBe(false);
+      });
+
+      it('RUN-03 RUN-08 refuses what another claim under the same fence writes: a crash had taken that one back', async () => {
+        const { turn } = await session.accept({ child: 'tool-1-0' });
+        const ref = session.callOf(turn, 'tool-1-0');
+        const { call } = await session.claim(turn, 'tool-1-0');
+        const lost = { fence: call.fence, token: TOKEN + 1 };
+        expect(await refused(() => store.markStarted(ref, lost))).toBe(false);
+        for (const status of ['done', 'queued'] as const) {
+          const late = await fenced((builder) => {
+            builder.settle = { ...settling(turn, 'tool-1-0', call.fence, status), ...lost };
+          });
+          expect(await refused(() => store.apply(late))).toBe('superseded');
+        }
+        expect(await store.markStarted(ref, call)).toBe(true);
+        await session.commit((builder) => {
+          builder.settle = settling(turn, 'tool-1-0', call.fence, 'done');
+        });
+        const late = await fenced((builder) => {
+          builder.settle = { ...settling(turn, 'tool-1-0', call.fence, 'done'), ...lost };
+        });
+        expect(await refused(() => store.apply(late))).toBe('superseded');
       });
 
       it('RUN-03 refuses the result of a call that was cancelled or settled before', async () => {
@@ -331,7 +369,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await under.outbox(session.ref)).toEqual([
           { child: 'step-1', dispatch: 2, pool: 'step', admitted: false, due: false },
         ]);
-        expect(await refused(() => store.claim(session.callOf(turn), WORKER))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN))).toBeNull();
         const again = await session.claim(turn, 'step-1', 2);
         expect(again.call).toMatchObject({ attempt: 2, dispatch: 2, fence: 2, deaths: 0 });
       });
@@ -529,8 +567,24 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
             { ...eventRow(turn, 'waiting', null), receivedInMs: anyMs },
           ],
           calls: [
-            { ...fresh, ...callRow(turn, 'step-1'), priority: 2, status: 'done', fence: 1, dispatch: 1 },
-            { ...fresh, ...callRow(turn, 'tool-1-0'), priority: 0, status: 'queued', fence: 0, dispatch: 1 },
+            {
+              ...fresh,
+              ...callRow(turn, 'step-1'),
+              priority: 2,
+              status: 'done',
+              fence: 1,
+              token: TOKEN,
+              dispatch: 1,
+            },
+            {
+              ...fresh,
+              ...callRow(turn, 'tool-1-0'),
+              priority: 0,
+              status: 'queued',
+              fence: 0,
+              token: 0,
+              dispatch: 1,
+            },
           ],
           timers: [{ actor: turn, timer: 't', event: '{}', revision: 2, dueInMs: anyMs }],
           outbox: [
@@ -652,8 +706,10 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const { turn } = await session.accept({ child: 'tool-1-0' });
         const { call } = await session.claim(turn, 'tool-1-0');
         const ref = session.callOf(turn, 'tool-1-0');
-        expect(await refused(() => store.markStarted(ref, call.fence + 1))).toBe(false);
-        expect(await store.markStarted(ref, call.fence)).toBe(true);
+        expect(await refused(() => store.markStarted(ref, { fence: call.fence + 1, token: TOKEN }))).toBe(
+          false,
+        );
+        expect(await store.markStarted(ref, { fence: call.fence, token: TOKEN })).toBe(true);
         await session.commit((builder) => {
           builder.settle = settling(turn, 'tool-1-0', call.fence, 'queued');
         });
@@ -666,7 +722,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const stranger = { ...session.callOf(turn), tenant };
         expect(await store.load(stranger)).toBeNull();
         expect(await store.loadSession(stranger, null)).toBeNull();
-        expect(await refused(() => store.claim(stranger, WORKER))).toBeNull();
+        expect(await refused(() => store.claim(stranger, WORKER, TOKEN))).toBeNull();
         expect(await store.turnRecords(stranger, turn)).toEqual([]);
         const commit = await fenced((builder) =>
           builder.append(session.head, { kind: 'head-moved', turnId: null, body: { head: session.head } }),

@@ -13,7 +13,15 @@ import type {
 import { MACHINES } from '../../src/machines/registry.ts';
 import { type AppliedEvent, replay, unfold } from '../../src/runtime/replay.ts';
 import { ANSWER, calls, TurnRun } from '../unit/machines/turn-run.ts';
-import { actorRow, callRows, eventRow, SessionUnderTest, settling, type Turn } from './session-under-test.ts';
+import {
+  actorRow,
+  callRows,
+  eventRow,
+  SessionUnderTest,
+  settling,
+  TOKEN,
+  type Turn,
+} from './session-under-test.ts';
 import type { OutboxPeek } from './store.suite.ts';
 
 export interface UpkeepUnderTest {
@@ -109,7 +117,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         await under.elapse(LEASE_MS + 1_000);
         expect((await sweep()).taken).toBe(1);
         expect((await sweep()).taken).toBe(0);
-        expect(await store.claim(session.callOf(turn), randomUUID())).toBeNull();
+        expect(await store.claim(session.callOf(turn), randomUUID(), TOKEN)).toBeNull();
         const taken = await session.claim(turn, 'step-1', 2);
         expect(taken.call).toMatchObject({ fence: fence + 1, dispatch: 2, attempt: 1, deaths: 1 });
       });
@@ -123,10 +131,10 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
             builder.settle = settling(turn, 'step-1', fence, 'done');
           });
         expect(await store.apply(await late())).toBe('superseded');
-        expect(await store.markStarted(session.callOf(turn), fence)).toBe(false);
+        expect(await store.markStarted(session.callOf(turn), { fence: fence, token: TOKEN })).toBe(false);
         await session.claim(turn, 'step-1', 2, await beat());
         expect(await store.apply(await late())).toBe('superseded');
-        expect(await store.markStarted(session.callOf(turn), fence)).toBe(false);
+        expect(await store.markStarted(session.callOf(turn), { fence: fence, token: TOKEN })).toBe(false);
       });
 
       it('RUN-04 loses its calls when it retires, or never beat', async () => {
@@ -160,7 +168,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect([...(await under.workers())].sort()).toEqual([idle, worker, fresh].sort());
         await sweep();
         expect(await under.workers()).toEqual([fresh]);
-        expect(await store.markStarted(session.callOf(turn), fence)).toBe(false);
+        expect(await store.markStarted(session.callOf(turn), { fence: fence, token: TOKEN })).toBe(false);
         await upkeep.retire(fresh);
         expect(await under.workers()).toEqual([]);
       });
@@ -397,7 +405,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect(await upkeep.admit('step', 10, rules)).toBeNull();
         const [claimed] = first ?? [];
         if (claimed === undefined) throw new Error('nothing was admitted');
-        await store.claim(claimed, randomUUID());
+        await store.claim(claimed, randomUUID(), TOKEN);
         expect(await upkeep.admit('step', 10, rules)).toHaveLength(1);
       });
 
@@ -409,7 +417,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
           [many, few].map((one) => tenants(rows ?? []).filter((tenant) => tenant === one.ref.tenant).length);
         const first = await upkeep.admit('step', 10, rules);
         expect(counted(first)).toEqual([3, 2]);
-        for (const row of first ?? []) await store.claim(row, randomUUID());
+        for (const row of first ?? []) await store.claim(row, randomUUID(), TOKEN);
         expect(await upkeep.admit('step', 10, rules)).toEqual([]);
         const done = first?.find(({ tenant }) => tenant === many.ref.tenant)?.actor ?? '';
         await many.commit((builder) => {
@@ -542,7 +550,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect(await upkeep.redispatch(row)).toBeNull();
         expect((await sweep()).unclaimed).toEqual([]);
         expect(await admit('step')).toEqual([]);
-        expect(await store.claim(session.callOf(turn), randomUUID())).toBeNull();
+        expect(await store.claim(session.callOf(turn), randomUUID(), TOKEN)).toBeNull();
         expect((await session.claim(turn, 'step-1', 2)).call).toMatchObject({
           dispatch: 2,
           attempt: 1,
@@ -744,10 +752,13 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         const [tool] = await admit('tool');
         if (step === undefined || tool === undefined) throw new Error('a call was not handed over');
         expect(step.dispatch).toBeGreaterThan(1);
-        const again = await store.claim(step, await beat());
+        const again = await store.claim(step, await beat(), TOKEN);
         expect(again?.call).toMatchObject({ child: 'step-1', attempt: 1, started: false });
         expect(again?.call.fence).toBeGreaterThan(fence + 1);
-        expect((await store.claim(tool, await beat()))?.call).toMatchObject({ attempt: 2, started: true });
+        expect((await store.claim(tool, await beat(), TOKEN))?.call).toMatchObject({
+          attempt: 2,
+          started: true,
+        });
       });
 
       it('LED-03 cancel what no machine asks for: its call, its hand-over, its timer', async () => {

@@ -17,6 +17,7 @@ const MET = [
   'drain',
   'pause',
   'database-away',
+  'database-crash',
   'queue-away',
   'queue-lost',
   'job-vanishes',

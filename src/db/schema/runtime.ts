@@ -64,6 +64,8 @@ export const sideCalls = turnwright.table(
     priority: integer('priority').notNull().default(0),
     attempt: integer('attempt').notNull().default(1),
     fence: integer('fence').notNull().default(0),
+    /** Chosen anew by whoever claims it: a crash may take back a claim and its fence, and the next has the same fence. */
+    token: integer('token').notNull().default(0),
     dispatch: integer('dispatch').notNull().default(1),
     /** Durable before a `once` tool runs: after a crash its outcome is unknown. */
     started: boolean('started').notNull().default(false),

@@ -107,8 +107,8 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
     expect(await stack.ask(session, 'Good morning to you.')).toMatchObject({ outcome: 'completed' });
     const { store } = worker.services;
     const claim = store.claim.bind(store);
-    store.claim = async (ref, id) => {
-      const claimed = await claim(ref, id);
+    store.claim = async (ref, id, token) => {
+      const claimed = await claim(ref, id, token);
       return claimed === null || claimed.call.src !== 'step' ? claimed : { ...claimed, records: [] };
     };
     const end = await stack.ask(session, 'Good evening to you.');

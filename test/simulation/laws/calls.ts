@@ -12,6 +12,7 @@ export const CALL_LAWS: Readonly<Record<string, Law>> = {
         const before = grants[index - 1];
         if (before === undefined || handedBack(witness, before) || troubled(witness, before, grant))
           return [];
+        if (!rest.quiet && leaseRanOut(witness, before, grant)) return [];
         return [
           `${call} went from ${before.process} to ${grant.process}${rest.quiet ? ' in a quiet world' : ''}`,
         ];
@@ -62,12 +63,13 @@ export const CALL_LAWS: Readonly<Record<string, Law>> = {
 };
 
 /** The worker itself gave it back, for a later attempt or for another worker. */
-function handedBack({ applied }: Evidence['witness'], { actor, child, fence }: Granted): boolean {
+function handedBack({ applied }: Evidence['witness'], { actor, child, fence, token }: Granted): boolean {
   return applied.some(
     ({ commit: { settle } }) =>
       settle?.actor === actor &&
       settle.child === child &&
       settle.fence === fence &&
+      settle.token === token &&
       settle.status === 'queued',
   );
 }
@@ -77,6 +79,13 @@ function troubled({ troubles }: Evidence['witness'], first: Granted, next: Grant
   return troubles.some(
     ({ process, fromMs, toMs }) =>
       (process === null || process === first.process) && toMs >= first.atMs - LEASE_MS && fromMs <= next.atMs,
+  );
+}
+
+/** A beat that is slow on its way is no trouble that anybody notes. */
+function leaseRanOut({ beats }: Evidence['witness'], first: Granted, next: Granted): boolean {
+  return !beats.some(
+    ({ process, atMs }) => process === first.process && atMs > next.atMs - LEASE_MS && atMs < next.atMs,
   );
 }
 

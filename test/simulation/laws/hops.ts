@@ -1,5 +1,5 @@
 /** Laws of hops: events applied once and in order, results accepted once and under their fence, timers on time. */
-import type { Applied } from '../world/witness.ts';
+import type { Applied, Granted } from '../world/witness.ts';
 import { type Evidence, grouped, type Law, repeated } from './evidence.ts';
 
 export const HOP_LAWS: Readonly<Record<string, Law>> = {
@@ -67,21 +67,21 @@ function settled(applied: readonly Applied[]) {
   );
 }
 
+/** A crash of the database takes claims back, and with them their fences: then another has that fence, or a lower one. */
 function newestFence({ witness }: Evidence): readonly string[] {
-  const grants = new Map<string, number[]>();
-  for (const { actor, child, fence } of witness.granted) {
-    const key = `${actor}~${child}`;
-    grants.set(key, [...(grants.get(key) ?? []), fence]);
-  }
-  const wrong = [...grants].filter(([, fences]) => fences.some((fence, index) => fence !== index + 1));
+  const crashed = witness.troubles.some(({ what }) => what === 'database crash');
+  const grants = grouped(witness.granted, ({ actor, child }) => `${actor}~${child}`);
+  const wrong = [...grants].filter(
+    ([, own]) => !crashed && own.some(({ fence }, index) => fence !== index + 1),
+  );
   const stale = witness.applied.flatMap(({ commit: { settle }, atMs }) => {
     if (settle === undefined) return [];
-    const newest = witness.granted.findLast(
-      (grant) => grant.actor === settle.actor && grant.child === settle.child && grant.atMs <= atMs,
-    );
-    return newest?.fence === settle.fence ? [] : [`${settle.actor}~${settle.child} under ${settle.fence}`];
+    const newest = grants.get(`${settle.actor}~${settle.child}`)?.findLast((grant) => grant.atMs <= atMs);
+    const isIts = newest?.fence === settle.fence && newest.token === settle.token;
+    return isIts ? [] : [`${settle.actor}~${settle.child} under ${settle.fence}`];
   });
-  return [...wrong.map(([key, fences]) => `${key} had the fences ${fences.join(' ')}`), ...stale];
+  const fences = (own: readonly Granted[]) => own.map(({ fence }) => fence).join(' ');
+  return [...wrong.map(([key, own]) => `${key} had the fences ${fences(own)}`), ...stale];
 }
 
 function early({ witness, latestDatabaseMs }: Evidence): readonly string[] {

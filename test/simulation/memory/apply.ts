@@ -2,7 +2,7 @@
  * One hop's commit, in the order in which `turnwright.apply` (drizzle/0002_hop.sql) goes about it: of several reasons
  * to refuse a commit both name the same one. Runs inside a transaction; a refusal throws, which takes all back.
  */
-import type { ApplyResult, Commit, SessionRef } from '../../../src/db/contract.ts';
+import type { ApplyResult, ClaimName, Commit, SessionRef } from '../../../src/db/contract.ts';
 import { receive } from './events.ts';
 import { type Call, dropHandOuts, handOut } from './outbox.ts';
 import { turnsOfHead } from './reads.ts';
@@ -85,9 +85,10 @@ export class Hop {
   #settle(): void {
     const { settle } = this.#commit;
     if (settle === undefined) return;
-    const { actor, child, fence, status, attemptBy, dispatchBy, error } = settle;
+    const { actor, child, fence, token, status, attemptBy, dispatchBy, error } = settle;
     const call = this.#tables.calls.get({ ...this.#ref, actor, child });
-    if (call?.fence !== fence || call.status !== 'running') throw notRunning(call, fence);
+    if (call?.fence !== fence || call.token !== token || call.status !== 'running')
+      throw notRunning(call, { fence, token });
     this.#tables.calls.put({
       ...call,
       status,
@@ -149,7 +150,15 @@ export class Hop {
   }
 
   #openCalls(): void {
-    const fresh = { status: 'queued', attempt: 1, fence: 0, dispatch: 1, started: false, deaths: 0 } as const;
+    const fresh = {
+      status: 'queued',
+      attempt: 1,
+      fence: 0,
+      token: 0,
+      dispatch: 1,
+      started: false,
+      deaths: 0,
+    } as const;
     const unclaimed = { worker: null, lastError: null, claimedMs: null };
     for (const call of this.#commit.calls)
       this.#tables.calls.insert({ ...this.#ref, ...call, ...fresh, ...unclaimed });
@@ -201,9 +210,10 @@ export class Hop {
   }
 }
 
-/** A fence has one holder: a call that ended under it was settled by this very claim, whose answer was lost. */
-function notRunning(call: CallRow | undefined, fence: number): Refusal {
+/** A claim has one holder: a call that ended under it was settled by this very claim, whose answer was lost. */
+function notRunning(call: CallRow | undefined, { fence, token }: ClaimName): Refusal {
   const ended = call?.status === 'done' || call?.status === 'failed';
-  if (ended && call.fence === fence) return new Refusal('duplicate', 'the call was settled before');
+  if (ended && call.fence === fence && call.token === token)
+    return new Refusal('duplicate', 'the call was settled before');
   return new Refusal('superseded', 'the call was taken over');
 }

@@ -21,11 +21,12 @@ export function claimedCall({
   input,
   attempt,
   fence,
+  token,
   dispatch,
   started,
   deaths,
 }: CallRow): ClaimedCall {
-  return { child, src, input, attempt, fence, dispatch, started, deaths };
+  return { child, src, input, attempt, fence, token, dispatch, started, deaths };
 }
 
 export function weighedTurns(tables: Tables, ref: SessionRef, head: string, before: number) {

@@ -35,9 +35,12 @@ export function createMemoryDatabase({ nowMs, onNotify }: MemoryDatabaseOptions)
       held.add(lock);
       return () => held.delete(lock);
     },
+    /** It comes back with what is on its disk; `share` of the rest, the newest of it, is lost. */
+    crash: (share: number): void => tables.journal.lose(share),
     watch: (ref: SessionRef, forMs: number): void => {
       const session = tables.sessions.get(ref);
-      if (session !== undefined) tables.sessions.put({ ...session, watchedUntilMs: nowMs() + forMs });
+      if (session === undefined) return;
+      tables.journal.transaction(() => tables.sessions.put({ ...session, watchedUntilMs: nowMs() + forMs }));
     },
     /** Every row, as plain data that later work leaves as it is. */
     dump: () => ({

@@ -5,7 +5,7 @@
 import type { Commit, SessionRef, SessionState, Store, UpkeepStore } from '../../../src/db/contract.ts';
 import { blake3Hex, GENESIS_DIGEST } from '../../../src/ledger/chain.ts';
 import { CommitBuilder } from '../../../src/runtime/commit-builder.ts';
-import { actorRow, callRows, config, eventRow } from '../../contract/session-under-test.ts';
+import { actorRow, callRows, config, eventRow, TOKEN } from '../../contract/session-under-test.ts';
 import { type AcceptStep, type HopStep, LEASE_MS, STEP_MS, type Step } from './steps.ts';
 
 export interface Side {
@@ -112,12 +112,13 @@ function ofCall(
   if (call === undefined) return async () => null;
   const { actor, child: name, dispatch, fence } = call;
   const of = { ...ref, actor, child: name };
-  if (step.op === 'markStarted') return ({ store }) => store.markStarted(of, fence - step.behind);
+  if (step.op === 'markStarted')
+    return ({ store }) => store.markStarted(of, { fence: fence - step.behind, token: TOKEN });
   const handed = { ...of, dispatch: dispatch - step.behind };
-  if (step.known === undefined) return ({ store }) => store.claim(handed, step.worker);
+  if (step.known === undefined) return ({ store }) => store.claim(handed, step.worker, TOKEN);
   const { planTurn, behind: late } = step.known;
   const known = { nextSeq: row.nextSeq - late, head: row.liveHead, planTurn };
-  return ({ store }) => store.claimKnown(handed, step.worker, known);
+  return ({ store }) => store.claimKnown(handed, step.worker, TOKEN, known);
 }
 
 function ofActor(
@@ -172,6 +173,7 @@ function hopping(step: HopStep, ref: SessionRef, state: SessionState): Commit {
       actor,
       child: name,
       fence: fence - step.settle.behind,
+      token: TOKEN,
       status: step.settle.status,
       ...by,
     };

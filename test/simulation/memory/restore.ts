@@ -58,6 +58,7 @@ function restoreCalls(
         lastError: null,
         claimedMs: null,
         deaths: 0,
+        token: 0,
       });
     else {
       const dispatch = Math.max(known.dispatch + 1, number);

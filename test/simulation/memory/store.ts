@@ -4,6 +4,7 @@ import type {
   ActorRef,
   ApplyResult,
   Claim,
+  ClaimName,
   Commit,
   HistoryTurn,
   KnownClaim,
@@ -45,17 +46,22 @@ export class MemoryStore implements Store {
     this.#notify = notify;
   }
 
-  async claim(ref: Call & { readonly dispatch: number }, worker: string): Promise<Claim | null> {
-    const call = this.#take(ref, worker);
+  async claim(
+    ref: Call & { readonly dispatch: number },
+    worker: string,
+    token: number,
+  ): Promise<Claim | null> {
+    const call = this.#hasty(() => this.#take(ref, worker, token));
     return call === null ? null : claimOf(this.#tables, call, this.#nowMs());
   }
 
   async claimKnown(
     ref: Call & { readonly dispatch: number },
     worker: string,
+    token: number,
     { nextSeq, head, planTurn }: KnownTurn,
   ): Promise<KnownClaim | null> {
-    const call = this.#take(ref, worker);
+    const call = this.#hasty(() => this.#take(ref, worker, token));
     if (call === null) return null;
     const session = this.#tables.sessions.get(ref);
     if (session?.nextSeq !== nextSeq) return { changed: claimOf(this.#tables, call, this.#nowMs()) };
@@ -94,7 +100,7 @@ export class MemoryStore implements Store {
   }
 
   async drain(ref: ActorRef, dispatch: number): Promise<readonly PendingEvent[]> {
-    dropHandOuts(this.#tables, { ...ref, child: DRAIN_CHILD }, dispatch);
+    this.#hasty(() => dropHandOuts(this.#tables, { ...ref, child: DRAIN_CHILD }, dispatch));
     return pendingEvents(this.#tables, ref);
   }
 
@@ -102,14 +108,17 @@ export class MemoryStore implements Store {
     const actor = this.#tables.actors.get(ref);
     const nowMs = this.#nowMs();
     if (actor?.status !== 'active') return null;
-    if (!receive(this.#tables, { ...ref, id, event, revision: null, digest: null }, nowMs)) return null;
-    return wake(this.#tables, actor, { dueMs: nowMs, admittedMs: nowMs });
+    return this.#tables.journal.transaction(() => {
+      if (!receive(this.#tables, { ...ref, id, event, revision: null, digest: null }, nowMs)) return null;
+      return wake(this.#tables, actor, { dueMs: nowMs, admittedMs: nowMs });
+    });
   }
 
-  async markStarted(ref: Call, fence: number): Promise<boolean> {
+  async markStarted(ref: Call, { fence, token }: ClaimName): Promise<boolean> {
     const call = this.#tables.calls.get(ref);
-    if (call?.fence !== fence || call.status !== 'running') return false;
-    this.#tables.calls.put({ ...call, started: true });
+    if (call?.fence !== fence || call.token !== token || call.status !== 'running' || call.started)
+      return false;
+    this.#tables.journal.transaction(() => this.#tables.calls.put({ ...call, started: true }));
     return true;
   }
 
@@ -168,11 +177,15 @@ export class MemoryStore implements Store {
     for (const { tenant: _, session: __, ...record } of this.#tables.records.of(ref)) yield record;
   }
 
-  #take(ref: Call & { readonly dispatch: number }, worker: string): CallRow | null {
+  #hasty<T>(work: () => T): T {
+    return this.#tables.journal.hasty(this.#nowMs(), work);
+  }
+
+  #take(ref: Call & { readonly dispatch: number }, worker: string, token: number): CallRow | null {
     dropHandOuts(this.#tables, ref, ref.dispatch);
     const call = this.#tables.calls.get(ref);
     if (call?.status !== 'queued' || call.dispatch !== ref.dispatch) return null;
-    const claimed = { worker, fence: call.fence + 1, claimedMs: this.#nowMs() };
+    const claimed = { worker, token, fence: call.fence + 1, claimedMs: this.#nowMs() };
     this.#tables.calls.put({ ...call, ...claimed, status: 'running' });
     return { ...call, ...claimed, status: 'running' };
   }

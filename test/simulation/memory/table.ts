@@ -4,26 +4,53 @@
  */
 import type { SessionRef } from '../../../src/db/contract.ts';
 
-/** What an open transaction would have to do to take itself back. */
+/** The WAL writer of Postgres brings to the disk within three of its rounds what no commit waited for. */
+const UNFLUSHED_MS = 600;
+
+/** What an open transaction would have to do to take itself back, and so would a crash of the newest ones. */
 export class Journal {
-  #undo: (() => void)[] | null = null;
+  #undo: (() => void)[] = [];
+  /** Transactions that are committed, and not yet on the disk. */
+  #unflushed: { readonly atMs: number; readonly undo: readonly (() => void)[] }[] = [];
 
   note(undo: () => void): void {
-    this.#undo?.push(undo);
+    this.#undo.push(undo);
   }
 
-  /** Either all changes of `work` stand, or, when it throws, none. */
+  /** Either all changes of `work` stand, or, when it throws, none. Its commit waits for the disk. */
   transaction<T>(work: () => T): T {
-    const undo: (() => void)[] = [];
-    this.#undo = undo;
+    return this.#commit(work, (undo) => {
+      if (undo.length > 0) this.#unflushed = [];
+    });
+  }
+
+  /** A transaction whose commit does not wait: with `synchronous_commit = off`. */
+  hasty<T>(nowMs: number, work: () => T): T {
+    return this.#commit(work, (undo) => {
+      this.#unflushed = this.#unflushed.filter(({ atMs }) => atMs > nowMs - UNFLUSHED_MS);
+      if (undo.length > 0) this.#unflushed.push({ atMs: nowMs, undo });
+    });
+  }
+
+  /** What a crash does: of what was not on the disk, the newest share is as if it had never been. */
+  lose(share: number): void {
+    const kept = Math.floor((1 - share) * (this.#unflushed.length + 1));
+    for (const { undo } of this.#unflushed.slice(kept).toReversed())
+      for (const step of undo.toReversed()) step();
+    this.#unflushed = [];
+  }
+
+  #commit<T>(work: () => T, committed: (undo: readonly (() => void)[]) => void): T {
+    this.#undo = [];
     try {
-      return work();
+      const result = work();
+      committed(this.#undo);
+      return result;
     } catch (error) {
-      this.#undo = null;
-      for (const step of undo.reverse()) step();
+      for (const step of this.#undo.toReversed()) step();
       throw error;
     } finally {
-      this.#undo = null;
+      this.#undo = [];
     }
   }
 }

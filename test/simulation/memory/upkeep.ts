@@ -59,7 +59,8 @@ export class MemoryUpkeep implements UpkeepStore {
 
   async admit(pool: string, limit: number, rules?: AdmitRules): Promise<readonly HandOver[] | null> {
     if (this.#held.has(`admit ${pool}`)) return null;
-    return this.#transaction((nowMs) => admit(this.#tables, pool, { limit, rules, nowMs }));
+    const nowMs = this.#nowMs();
+    return this.#tables.journal.hasty(nowMs, () => admit(this.#tables, pool, { limit, rules, nowMs }));
   }
 
   async sweep(options: {

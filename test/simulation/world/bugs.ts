@@ -49,12 +49,12 @@ export const BUGS: Readonly<Record<string, Bug>> = {
 
   'a start mark forgotten': (store) =>
     altered(store, {
-      claim: async (ref, worker) => {
-        const claim = await store.claim(ref, worker);
+      claim: async (ref, worker, token) => {
+        const claim = await store.claim(ref, worker, token);
         return claim === null ? null : unstarted(claim);
       },
-      claimKnown: async (ref, worker, known) => {
-        const claim = await store.claimKnown(ref, worker, known);
+      claimKnown: async (ref, worker, token, known) => {
+        const claim = await store.claimKnown(ref, worker, token, known);
         if (claim === null) return null;
         return claim.changed === undefined ? unstarted(claim) : { changed: unstarted(claim.changed) };
       },

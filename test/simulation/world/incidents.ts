@@ -10,6 +10,11 @@ const STRIKES: Readonly<Record<IncidentKind, Strike>> = {
   drain: onProcess(({ deployment }, process) => deployment.drain(process)),
   pause: onProcess(({ deployment }, process, _, untilMs) => deployment.pause(process, untilMs)),
   'database-away': (world, _, untilMs) => world.goAway('database', untilMs),
+  'database-crash': (world, { choice }, untilMs) => {
+    world.database.crash(choice);
+    world.witness.trouble(null, 'database crash', world.scheduler.nowMs, world.scheduler.nowMs);
+    world.goAway('database', untilMs);
+  },
   'queue-away': (world, _, untilMs) => world.goAway('queue', untilMs),
   'queue-lost': ({ queue }) => queue.lose(),
   'job-vanishes': ({ delivery }, { choice }) => delivery.drop(choice),

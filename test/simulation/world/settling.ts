@@ -51,8 +51,11 @@ function correctClock(begunMs: number): Correction {
 
 /** Nothing is left but turns that wait for a person who never comes, and those behind them, of the same kind or not. */
 function letADayPass(producers: Producers): Correction {
-  return ({ database, stepDatabaseClock }) => {
-    const open = database.dump().actors.filter(({ status }) => status === 'active');
+  return ({ database, databaseClock, stepDatabaseClock }) => {
+    const { actors, outbox, timers } = database.dump();
+    const open = actors.filter(({ status }) => status === 'active');
+    const isDue = timers.some(({ dueMs }) => dueMs <= databaseClock.nowMs());
+    if (isDue || outbox.length > 0) return false;
     const abandoned = open.every(({ actor, snapshot }) => {
       const { value } = JSON.parse(snapshot) as { readonly value: unknown };
       return value === 'accepted' || (value === 'waiting' && !producers.decideFor(actor));

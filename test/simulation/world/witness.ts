@@ -41,6 +41,7 @@ export interface Granted {
   readonly child: string;
   readonly src: string;
   readonly fence: number;
+  readonly token: number;
   readonly process: string;
   readonly atMs: number;
   /** The claim reached the worker. */
@@ -83,6 +84,8 @@ export class Witness {
   readonly cancelAsked = new Set<string>();
   readonly granted: Granted[] = [];
   readonly applied: Applied[] = [];
+  /** Heartbeats that were written. */
+  readonly beats: { readonly process: string; readonly atMs: number }[] = [];
   readonly troubles: Trouble[] = [];
   readonly errors: { readonly process: string; readonly error: unknown }[] = [];
   readonly counts = new Map<string, number>();
@@ -101,6 +104,7 @@ export class Witness {
   saw(owner: Owner, call: Call, end: WireEnd, atMs: number, databaseMs: number): void {
     if (end.kind !== 'answered') this.trouble(owner.name, `${call.method} ${end.kind}`, atMs, atMs);
     if (!('value' in end)) return;
+    if (call.method === 'beat') this.beats.push({ process: owner.name, atMs });
     if (call.method === 'sweep')
       this.count('calls taken over', (end.value as SweepResult | null)?.taken ?? 0);
     if (call.method === 'claimKnown' && isRemembered(end.value)) this.count('claims from memory');
@@ -119,9 +123,15 @@ export class Witness {
     this.troubles.push({ process, what, fromMs, toMs });
   }
 
-  #claimed(owner: Owner, call: Call, { child, src, fence }: ClaimedCall, heard: boolean, atMs: number): void {
+  #claimed(
+    owner: Owner,
+    call: Call,
+    { child, src, fence, token }: ClaimedCall,
+    heard: boolean,
+    atMs: number,
+  ): void {
     const { actor } = call.arguments[0] as { readonly actor: string };
-    this.granted.push({ actor, child, src, fence, process: owner.name, atMs, heard });
+    this.granted.push({ actor, child, src, fence, token, process: owner.name, atMs, heard });
   }
 
   #appliedBy(commit: Commit, how: Omit<Applied, 'commit'>): void {

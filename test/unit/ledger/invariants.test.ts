@@ -88,7 +88,7 @@ describe('the numbered laws', () => {
     const late: RecordDraft = {
       kind: 'late-result',
       turnId: turn[0]?.turnId ?? null,
-      body: { child: 'step-1', fence: 1, reason: 'cancelled', digest: 'd', bytes: 1 },
+      body: { child: 'step-1', fence: 1, token: 1, reason: 'cancelled', digest: 'd', bytes: 1 },
     };
     expect(law(6, chainedOf([...turn, late]))).toBeNull();
   });

@@ -139,7 +139,7 @@ describe('laws of the turn machine', () => {
         const steps = replay(MACHINES, TURN_MACHINE, TURN_VERSION, turn.history);
         expect(steps.map((step) => step.matches)).toEqual(turn.history.map(() => true));
         expect(steps.at(-1)?.snapshot).toBe(turn.snapshot);
-        const rows = turn.history.map(({ id, event, digest }) => [id, event, digest]);
+        const rows = turn.history.map(({ id, event, digest }) => [id, JSON.parse(event) as unknown, digest]);
         const folded = [
           { id: 'all', event: JSON.stringify(rows), digest: turn.history.at(-1)?.digest ?? null },
         ];
