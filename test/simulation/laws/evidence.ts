@@ -23,6 +23,7 @@ export type Testimony = Pick<
   Witness,
   | 'acknowledged'
   | 'applied'
+  | 'beats'
   | 'calls'
   | 'cancelAsked'
   | 'cancelled'
