@@ -7,8 +7,9 @@ import { errorCode } from './pool.ts';
 const ROLES = ['turnwright_owner', 'turnwright_app', 'turnwright_upkeep'] as const;
 const FLAGS = 'NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS';
 const PERMISSION_DENIED = '42501';
-/** Two processes that migrate at once make each role once. */
-const ALREADY_THERE = new Set(['42710', '23505']);
+/** Two processes that migrate at once, each in a database of its own, meet at the roles: the later one tries again. */
+const RACED = new Set(['42710', '23505', 'XX000']);
+const MAX_RACES = 10;
 
 /** @throws TurnwrightError `roles_missing` whose details hold the SQL an administrator must run. */
 export async function ensureRoles(client: pg.ClientBase): Promise<void> {
@@ -16,32 +17,28 @@ export async function ensureRoles(client: pg.ClientBase): Promise<void> {
     'SELECT current_user AS "user", current_database() AS database',
   );
   const { user = '', database = '' } = rows[0] ?? {};
-  try {
-    for (const role of ROLES) await ensureRole(client, role);
-    for (const statement of grants(user, database)) await client.query(statement);
-  } catch (error) {
-    if (errorCode(error) !== PERMISSION_DENIED) throw error;
-    const ready = await alreadyGranted(client);
-    if (ready) return;
-    throw new TurnwrightError(
-      'roles_missing',
-      `The user "${user}" may not create the roles. Have an administrator run the SQL below, then migrate again.`,
-      {
-        cause: error,
-        details: { sql: administratorSql(user, database) },
-      },
-    );
+  for (let race = 0; !(await isReady(client)); race++) {
+    try {
+      return await make(client, user, database);
+    } catch (error) {
+      const code = errorCode(error) ?? '';
+      if (RACED.has(code) && race < MAX_RACES) continue;
+      if (code !== PERMISSION_DENIED) throw error;
+      throw new TurnwrightError(
+        'roles_missing',
+        `The user "${user}" may not create the roles. Have an administrator run the SQL below, then migrate again.`,
+        { cause: error, details: { sql: administratorSql(user, database) } },
+      );
+    }
   }
 }
 
-async function ensureRole(client: pg.ClientBase, role: string): Promise<void> {
-  const found = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role]);
-  if (found.rowCount === 1) return;
-  try {
-    await client.query(`CREATE ROLE ${role} ${FLAGS}`);
-  } catch (error) {
-    if (!ALREADY_THERE.has(errorCode(error) ?? '')) throw error;
+async function make(client: pg.ClientBase, user: string, database: string): Promise<void> {
+  for (const role of ROLES) {
+    const found = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role]);
+    if (found.rowCount === 0) await client.query(`CREATE ROLE ${role} ${FLAGS}`);
   }
+  for (const statement of grants(user, database)) await client.query(statement);
 }
 
 function grants(user: string, database: string): readonly string[] {
@@ -56,9 +53,11 @@ export function administratorSql(user: string, database: string): string {
   return lines.map((line) => `${line};`).join('\n');
 }
 
-async function alreadyGranted(client: pg.ClientBase): Promise<boolean> {
+async function isReady(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ ready: boolean }>(
-    `SELECT count(*) = ${ROLES.length} AS ready FROM pg_roles WHERE rolname = ANY ($1) AND pg_has_role(current_user, oid, 'MEMBER')`,
+    `SELECT count(*) = ${ROLES.length} AND bool_and(pg_has_role(current_user, oid, 'MEMBER'))
+        AND bool_or(rolname = 'turnwright_owner' AND has_database_privilege(oid, current_database(), 'CREATE')) AS ready
+      FROM pg_roles WHERE rolname = ANY ($1)`,
     [[...ROLES]],
   );
   return rows[0]?.ready ?? false;
