@@ -33,7 +33,11 @@ interface Options {
 type Bench<Name extends BenchName> = (servers: Servers, options: Options) => Promise<Results[Name]>;
 
 const BENCHES: { readonly [Name in BenchName]: Bench<Name> } = {
-  overhead: (servers, options) => inTurn(options.backends, (backend) => overhead(servers, backend, options)),
+  overhead: async (servers, { backends, quick }) => {
+    const both = (backend: Backend) =>
+      inTurn([false, true], (startHere) => overhead(servers, backend, { quick, startHere }));
+    return (await inTurn(backends, both)).flat();
+  },
   throughput: async (servers, options) =>
     (await inTurn(options.backends, (backend) => throughput(servers, backend, options))).flat(),
   // The queue is no part of what grows, and the run is long: one backend shows it.

@@ -13,6 +13,8 @@ const WINDOW_TOKENS = 128_000;
 
 export interface OverheadResult {
   readonly backend: Backend;
+  /** Its process starts a turn’s next call itself; else every call goes through the queue. */
+  readonly startHere: boolean;
   /** Milliseconds. */
   readonly parts: FloorParts;
   readonly floorMs: number;
@@ -30,9 +32,9 @@ interface Round {
 export async function overhead(
   servers: Servers,
   backend: Backend,
-  { quick }: { readonly quick: boolean },
+  { quick, startHere }: { readonly quick: boolean; readonly startHere: boolean },
 ): Promise<OverheadResult> {
-  const stack = await openBenchStack(servers, backend, WINDOW_TOKENS);
+  const stack = await openBenchStack(servers, backend, WINDOW_TOKENS, { startHere });
   const floor = await openFloor(stack.services, 1);
   const rounds: Round[] = [];
   try {
@@ -58,6 +60,7 @@ export async function overhead(
   const parts = medianParts(rounds.map((round) => round.parts));
   return {
     backend,
+    startHere,
     parts,
     floorMs: median(rounds.map((round) => floorMs(round.parts))),
     turnMs: median(rounds.map((round) => median(round.turns))),

@@ -66,7 +66,8 @@ export async function peers(
   await installPeers();
   const contestants: Contestant[] = [];
   try {
-    for (const backend of backends) contestants.push(await ours(servers, backend));
+    for (const backend of backends)
+      for (const startHere of [false, true]) contestants.push(await ours(servers, backend, startHere));
     contestants.push(await peer(servers, 'DBOS Transact', 'dbos.ts', TURNS_PER_SESSION));
     contestants.push(await peer(servers, 'LangGraph.js', 'langgraph.ts', GROWING_TURNS_PER_SESSION));
     return await compare(contestants, quick);
@@ -127,12 +128,12 @@ async function databaseBytes(url: string): Promise<number> {
   return Number(row?.bytes);
 }
 
-async function ours(servers: Servers, backend: Backend): Promise<Contestant> {
-  const stack = await openBenchStack(servers, backend, WINDOW_TOKENS);
+async function ours(servers: Servers, backend: Backend, startHere: boolean): Promise<Contestant> {
+  const stack = await openBenchStack(servers, backend, WINDOW_TOKENS, { startHere });
   return {
-    name: `Turnwright, BullMQ on ${backend}`,
+    name: `Turnwright, BullMQ on ${backend}${startHere ? ', calls started here' : ''}`,
     versions: [],
-    settings: 'producer and workers in the process of the bench; every call a job on the queue',
+    settings: `producer and workers in the process of the bench; ${startHere ? 'the next call of a turn is started by the process that made it' : 'every call a job on the queue'}`,
     turnsPerSession: TURNS_PER_SESSION,
     databaseUrl: stack.services.databaseUrl,
     run: async (count, turns) => {

@@ -1,4 +1,5 @@
 /** Producer and workers in this process; only the model answers at once. */
+import type { Config } from '../src/app/config.ts';
 import { createLogger } from '../src/app/logger.ts';
 import { openServices, type Services } from '../src/app/services.ts';
 import { startWorkers } from '../src/app/worker-host.ts';
@@ -18,9 +19,10 @@ export async function openBenchStack(
   servers: Servers,
   backend: Backend,
   windowTokens: number,
+  calls: Config['calls'] = { startHere: false },
 ): Promise<BenchStack> {
   const place = await servers.place(backend, windowTokens);
-  const config = await benchConfig(place.settings, [lookup]);
+  const config = { ...(await benchConfig(place.settings, [lookup])), calls };
   const services = openServices(config, createLogger({ level: config.logLevel, secrets: [] }));
   const closings = new Closings();
   watchClosings(services, (turn, outcome) => closings.closed(turn, outcome));

@@ -41,9 +41,10 @@ function overheadTable(results: readonly OverheadResult[]): Table {
     target: 'on Redis at most 4 × the floor; goal 2 ×',
     method:
       'Its floor: six durable single-row commits, five that may be lost, five queue trips from add to handler, measured in alternation with the turns. Milliseconds, medians.',
-    head: ['queue', 'commit', 'claim', 'trip', 'floor', 'turn', 'turn over floor'],
-    rows: results.map(({ backend, parts, floorMs, turnMs, ratio }) => [
+    head: ['queue', 'next call', 'commit', 'claim', 'trip', 'floor', 'turn', 'turn over floor'],
+    rows: results.map(({ backend, startHere, parts, floorMs, turnMs, ratio }) => [
       backend,
+      startHere ? 'started here' : 'queued',
       ...[parts.commit, parts.claim, parts.trip, floorMs, turnMs].map(two),
       times(ratio),
     ]),

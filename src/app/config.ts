@@ -57,6 +57,8 @@ export interface Config {
   readonly pools: Readonly<Record<Pool, PoolSettings>>;
   readonly probe: { readonly hosted: 'off' | 'full' };
   readonly intent: { readonly escalate: boolean };
+  /** `startHere`: a process that serves the pool of a turn's next call, and has a slot free, starts it without the queue. */
+  readonly calls: { readonly startHere: boolean };
   readonly limits: Limits;
 }
 
@@ -122,6 +124,7 @@ function withDefaults(input: ConfigInput, cwd: string): Config {
     pools: poolsOf(input.pools ?? {}),
     probe: { hosted: 'off', ...input.probe },
     intent: { escalate: false, ...input.intent },
+    calls: { startHere: false, ...input.calls },
     limits: { ...DEFAULT_LIMITS, ...input.limits },
   };
 }

@@ -1,13 +1,15 @@
 /** A worker process: heartbeat, sweep, and one BullMQ worker a pool. Started in order, drained in order. */
 import { hostname } from 'node:os';
 import { LIMITS_CHANNEL } from '../db/index.ts';
-import { POOLS, type Pool, type PoolWorker } from '../queues/contract.ts';
+import { type JobRef, POOLS, type Pool, type PoolWorker } from '../queues/contract.ts';
+import { settledWithin } from '../queues/deadline.ts';
 import { Heartbeat } from '../runtime/heartbeat.ts';
 import { Profiles } from '../runtime/profiles.ts';
 import { RateLimiter } from '../runtime/rate-limiter.ts';
 import { RequestBuilder } from '../runtime/request.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
 import { SessionConfigs } from '../runtime/sessions.ts';
+import { Slots } from '../runtime/slots.ts';
 import { builtinTools } from '../tools/builtins/index.ts';
 import { createToolSurface } from '../tools/surface.ts';
 import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
@@ -52,10 +54,15 @@ export async function startWorkers(
     clock: engine.clock,
     onError,
   });
+  const slots = new Slots(new Map(pools.map((pool) => [pool, config.pools[pool].concurrency])));
   const workers: PoolWorker[] = [];
   let unlisten: () => Promise<void> = () => Promise.resolve();
   const drain = async (graceMs: number): Promise<void> => {
-    const closing = workers.map((worker) => worker.close(graceMs + ABORT_GRACE_MS));
+    const limitMs = graceMs + ABORT_GRACE_MS;
+    const closing = [
+      ...workers.map((worker) => worker.close(limitMs)),
+      settledWithin(slots.close(), limitMs),
+    ];
     const abort = setTimeout(() => {
       stopping = true;
       running.abortAll();
@@ -71,7 +78,12 @@ export async function startWorkers(
     await heartbeat.start();
     unlisten = await listen(notices, deps);
     await Promise.all([engine.admission.refresh(), deps.limiter.start()]);
-    await takeJobs(services, pools, poolHandlers(deps, upkeep), { workers, onError });
+    const handlers = poolHandlers(deps, upkeep);
+    if (config.calls.startHere)
+      engine.admission.serve((pool, ref) =>
+        slots.start(pool, () => handlers[pool](ref).then(() => {}, onError)),
+      );
+    await takeJobs(services, pools, handlers, { workers, slots, onError });
   } catch (error) {
     await drain(0).catch(onError);
     throw error;
@@ -106,6 +118,7 @@ type Handlers = ReturnType<typeof poolHandlers>;
 interface TakeJobs {
   /** Filled as they start, so that a failed start can stop them. */
   readonly workers: PoolWorker[];
+  readonly slots: Slots;
   readonly onError: (error: unknown) => void;
 }
 
@@ -113,12 +126,13 @@ async function takeJobs(
   services: Services,
   pools: readonly Pool[],
   handlers: Handlers,
-  { workers, onError }: TakeJobs,
+  { workers, slots, onError }: TakeJobs,
 ): Promise<void> {
   for (const pool of pools) {
-    const handle = async (ref: Parameters<Handlers[Pool]>[0]): Promise<void> => {
-      await handlers[pool](ref);
-    };
+    const handle = (ref: JobRef): Promise<void> =>
+      slots.run(pool, async () => {
+        await handlers[pool](ref);
+      });
     const { concurrency } = services.config.pools[pool];
     workers.push(await services.queue.work(pool, { concurrency, handle, onError }));
   }

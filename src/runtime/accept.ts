@@ -115,9 +115,10 @@ async function acceptOnce(
   const created = build(engine, builder, request, asked);
   if (openTurn === null) start(engine, builder, created);
   const commit = builder.build();
-  if ((await engine.commit(commit)) !== 'applied') return null;
-  if (openTurn === null) engine.known.began({ loaded: alone(state.session, created), records: [] }, commit);
-  return { turn: request.turn, created: true };
+  const result = await engine.commit(commit, () => {
+    if (openTurn === null) engine.known.began({ loaded: alone(state.session, created), records: [] }, commit);
+  });
+  return result === 'applied' ? { turn: request.turn, created: true } : null;
 }
 
 /** The turn as the commit that accepts it finds it, with nothing behind it on its head. */

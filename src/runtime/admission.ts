@@ -6,7 +6,13 @@
  */
 import type { AdmitRules, Commit, HandOver, SessionRef, UpkeepStore } from '../db/contract.ts';
 import type { Clock } from '../ledger/clock.ts';
-import { type Admission as Admitted, POOLS, type Pool, type QueueBackend } from '../queues/contract.ts';
+import {
+  type Admission as Admitted,
+  type JobRef,
+  POOLS,
+  type Pool,
+  type QueueBackend,
+} from '../queues/contract.ts';
 
 /** Rows in the queue per running slot: one running, one ready. */
 const DEPTH_PER_SLOT = 2;
@@ -53,7 +59,11 @@ export interface AdmissionOptions {
   readonly wakeIn: (delayMs: number) => void;
 }
 
+/** Starts a call in this process; false when it takes none now. */
+export type StartHere = (pool: Pool, ref: JobRef) => boolean;
+
 export class Admission {
+  #startHere: StartHere = () => false;
   readonly #options: AdmissionOptions;
   readonly #tenants: TenantLimits;
   readonly #gauges = new Map<Pool, Gauge>(
@@ -71,6 +81,14 @@ export class Admission {
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#tenants = options.tenants ?? DEFAULT_TENANT_LIMITS;
+  }
+
+  /**
+   * Offers the calls of this process's own commits to it first; the queue gets what it does not take. Their rows stay
+   * as those of jobs do: should the process die before it claims them, the sweep finds no job and hands them over.
+   */
+  serve(startHere: StartHere): void {
+    this.#startHere = startHere;
   }
 
   /** Marks the rows of a commit that this process will hand over itself. */
@@ -102,8 +120,10 @@ export class Admission {
     for (const row of commit.outbox) {
       if (row.admitted) this.#gauge(row.pool).reserved -= 1;
       if (row.delayMs > 0) this.#options.wakeIn(row.delayMs);
-      else if (row.admitted) push(ready, row.pool as Pool, admitted(commit, row));
-      else this.#heldBack(row.pool as Pool);
+      else if (row.admitted) {
+        const job = admitted(commit, row);
+        if (!this.#startHere(row.pool as Pool, job.ref)) push(ready, row.pool as Pool, job);
+      } else this.#heldBack(row.pool as Pool);
     }
     if (commit.settle !== undefined) this.#callEnded();
     for (const timer of commit.timers) this.#options.wakeIn(timer.delayMs);

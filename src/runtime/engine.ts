@@ -129,12 +129,13 @@ export class Engine {
     }
     if (built === null) throw new Error(`the hop of ${ref.actor} asked for records it was given`);
     if (delivery.orNothing === true && built.outcome !== 'applied') return built.outcome;
-    const result = await this.commit(built.commit);
-    if (result !== 'applied') return result;
-    if (records === null) this.known.forget(ref.actor);
-    else this.known.moved({ loaded, records }, built.commit);
-    if (built.closed !== null) this.#options.onClosed?.(ref.session, built.closed);
-    return built.outcome;
+    const { commit, closed, outcome } = built;
+    const result = await this.commit(commit, () => {
+      if (records === null) this.known.forget(ref.actor);
+      else this.known.moved({ loaded, records }, commit);
+      if (closed !== null) this.#options.onClosed?.(ref.session, closed);
+    });
+    return result === 'applied' ? outcome : result;
   }
 
   /** Another call of the turn that settled here first left behind what this one needs; else it is read again. */
@@ -152,15 +153,25 @@ export class Engine {
     return true;
   }
 
-  /** Commits, and hands to the queue what there is room for. The queue being away changes nothing. */
-  async commit(commit: Commit): Promise<'applied' | 'conflict' | 'superseded' | 'duplicate'> {
+  /**
+   * Commits, and hands over what there is room for; the queue being away changes nothing. `applied` is told first: what
+   * is handed over may be claimed here at once.
+   */
+  async commit(
+    commit: Commit,
+    applied: () => void = () => {},
+  ): Promise<'applied' | 'conflict' | 'superseded' | 'duplicate'> {
     const placed = this.admission.reserve(commit);
     const result = await this.store.apply(placed).catch((error: unknown) => {
       this.admission.release(placed);
       throw error;
     });
-    if (result === 'applied') await this.admission.committed(placed);
-    else this.admission.release(placed);
+    if (result !== 'applied') {
+      this.admission.release(placed);
+      return result;
+    }
+    applied();
+    await this.admission.committed(placed);
     return result;
   }
 

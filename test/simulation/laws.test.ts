@@ -241,7 +241,9 @@ const CHANGES: Readonly<Record<keyof typeof LAWS, Change>> = {
   'RUN-04 a call is given to another worker only for a reason': (evidence) => {
     const granted = evidence.witness.granted.flatMap(twice);
     const applied = evidence.witness.applied.filter(({ commit: { settle } }) => settle?.status !== 'queued');
-    return granted.length === 0 ? null : told({ ...evidence, quiet: true }, { granted, applied, troubles: [] });
+    return granted.length === 0
+      ? null
+      : told({ ...evidence, quiet: true }, { granted, applied, troubles: [] });
   },
 
   'RUN-04 a model is called once for each time its call was given to a worker': (evidence) => {

@@ -58,6 +58,8 @@ export interface WorkerOptions {
   readonly pools?: readonly Pool[];
   readonly concurrency?: number;
   readonly registry?: MachineRegistry;
+  /** It starts a turn's next call itself where it can. */
+  readonly startHere?: boolean;
   /** False: this process never takes over or re-admits. */
   readonly sweeps?: boolean;
   /** Stands between the queue and the handler of a pool. */

@@ -21,6 +21,7 @@ const VARIABLES = {
   TURNWRIGHT_HEARTBEAT_MS: { key: 'heartbeatMs', read: wholeNumber },
   TURNWRIGHT_LOG_LEVEL: { key: 'logLevel', read: text },
   TURNWRIGHT_CONCURRENCY: { key: 'pools', read: concurrency },
+  TURNWRIGHT_START_HERE: { key: 'calls', read: startHere },
 } as const satisfies Record<string, { key: keyof ConfigInput; read: (value: string) => unknown }>;
 
 /** Read by the client's commands, which need no configuration. */
@@ -59,6 +60,11 @@ function refuseUnknown(env: Environment): void {
 
 function text(value: string): unknown {
   return value;
+}
+
+function startHere(value: string) {
+  const known: Readonly<Record<string, boolean>> = { true: true, false: false };
+  return { startHere: known[value] ?? value };
 }
 
 function wholeNumber(value: string): unknown {

@@ -137,6 +137,7 @@ export const configInput = z.strictObject({
     .strictObject({ hosted: z.enum(['off', 'full']).describe('off or full').exactOptional() })
     .exactOptional(),
   intent: z.strictObject({ escalate: flag.exactOptional() }).exactOptional(),
+  calls: z.strictObject({ startHere: flag.exactOptional() }).exactOptional(),
   limits: limits.exactOptional(),
 });
 

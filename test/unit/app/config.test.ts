@@ -57,6 +57,7 @@ describe('a configuration with nothing said', () => {
       },
       probe: { hosted: 'off' },
       intent: { escalate: false },
+      calls: { startHere: false },
       limits: {
         stepBudget: 40,
         turnDeadlineMs: 900_000,
@@ -84,8 +85,10 @@ describe('the environment', () => {
       TURNWRIGHT_HEARTBEAT_MS: '250',
       TURNWRIGHT_LOG_LEVEL: 'warn',
       TURNWRIGHT_CONCURRENCY: 'step=32, tool=8',
+      TURNWRIGHT_START_HERE: 'true',
     });
     expect(config).toMatchObject({
+      calls: { startHere: true },
       databaseUrl: 'postgres://app:secret@db:5432/tw',
       redisUrl: 'rediss://cache:6379',
       ownerUrl: 'postgresql://owner@db/tw',
@@ -143,6 +146,7 @@ describe('the environment', () => {
       /pools\.steps is unknown; allowed is turn, step.*Did you mean step\?/,
     ],
     [{ TURNWRIGHT_CONCURRENCY: 'step=none' }, /pools\.step\.concurrency is wrong: found "none"/],
+    [{ TURNWRIGHT_START_HERE: 'yes' }, /calls\.startHere is wrong: found "yes"; allowed is true or false/],
     [{ TURNWRIGHT_CONCURRENCY: 'step' }, /cannot be read at "step"; allowed is a list like step=16,tool=8/],
     [
       { TURNWRIGHT_LEASE_MS: '1000', TURNWRIGHT_HEARTBEAT_MS: '501' },
