@@ -44,16 +44,7 @@ export async function startWorkers(
   const host = { engine, workerId, running, random: Math.random, stopping: () => stopping, onError };
   const deps = { ...workerDeps(services, host), ...overrides };
 
-  const concurrency = Object.fromEntries(pools.map((pool) => [pool, config.pools[pool].concurrency]));
-  const heartbeat = new Heartbeat({
-    upkeep,
-    worker: { id: workerId, host: hostname(), pid: process.pid, pools: concurrency },
-    running,
-    intervalMs: config.heartbeatMs,
-    leaseMs: config.leaseMs,
-    clock: engine.clock,
-    onError,
-  });
+  const heartbeat = openHeartbeat(services, host, pools);
   const slots = new Slots(new Map(pools.map((pool) => [pool, config.pools[pool].concurrency])));
   const workers: PoolWorker[] = [];
   let unlisten: () => Promise<void> = () => Promise.resolve();
@@ -78,12 +69,7 @@ export async function startWorkers(
     await heartbeat.start();
     unlisten = await listen(notices, deps);
     await Promise.all([engine.admission.refresh(), deps.limiter.start()]);
-    const handlers = poolHandlers(deps, upkeep);
-    if (config.calls.startHere)
-      engine.admission.serve((pool, ref) =>
-        slots.start(pool, () => handlers[pool](ref).then(() => {}, onError)),
-      );
-    await takeJobs(services, pools, handlers, { workers, slots, onError });
+    await takeJobs(services, pools, poolHandlers(deps, upkeep), { workers, slots, onError });
   } catch (error) {
     await drain(0).catch(onError);
     throw error;
@@ -98,6 +84,23 @@ export async function startWorkers(
       return drained;
     },
   };
+}
+
+function openHeartbeat(
+  { config, engine, upkeep }: Services,
+  { workerId, running, onError }: WorkerDeps['host'],
+  pools: readonly Pool[],
+): Heartbeat {
+  const concurrency = Object.fromEntries(pools.map((pool) => [pool, config.pools[pool].concurrency]));
+  return new Heartbeat({
+    upkeep,
+    worker: { id: workerId, host: hostname(), pid: process.pid, pools: concurrency },
+    running,
+    intervalMs: config.heartbeatMs,
+    leaseMs: config.leaseMs,
+    clock: engine.clock,
+    onError,
+  });
 }
 
 async function listen(
@@ -128,13 +131,18 @@ async function takeJobs(
   handlers: Handlers,
   { workers, slots, onError }: TakeJobs,
 ): Promise<void> {
+  const { config, engine, queue } = services;
+  if (config.calls.startHere)
+    engine.admission.serve((pool, ref) =>
+      slots.start(pool, () => handlers[pool](ref).then(() => {}, onError)),
+    );
   for (const pool of pools) {
     const handle = (ref: JobRef): Promise<void> =>
       slots.run(pool, async () => {
         await handlers[pool](ref);
       });
-    const { concurrency } = services.config.pools[pool];
-    workers.push(await services.queue.work(pool, { concurrency, handle, onError }));
+    const { concurrency } = config.pools[pool];
+    workers.push(await queue.work(pool, { concurrency, handle, onError }));
   }
 }
 

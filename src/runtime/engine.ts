@@ -2,22 +2,14 @@
  * Applies events to actors. The loop is: load, build the hop purely, commit with compare-and-set, tell the
  * queue. A lost race loads again; nothing is locked while a transition runs.
  */
-import type {
-  ActorRef,
-  Commit,
-  EventRow,
-  EvidenceRow,
-  Loaded,
-  NextTurn,
-  RawRecord,
-  Store,
-} from '../db/contract.ts';
+import type { ActorRef, Commit, EventRow, Loaded, NextTurn, RawRecord, Store } from '../db/contract.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { DRAIN_CHILD } from '../ledger/ids.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
 import type { HopContext, MachineEvent, NewActor } from './actor.ts';
+import { type Additions, addTo } from './additions.ts';
 import type { Admission } from './admission.ts';
 import type { ClosedTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
@@ -28,19 +20,6 @@ import { findMachine } from './snapshot.ts';
 /** Lost races on one session before the caller is told to come back. */
 const MAX_RACES = 50;
 const RACE_PAUSE_MS = 2;
-
-/** Records a worker brings with its result, made when the numbers of the hop are known. */
-export interface Additions {
-  readonly drafts: readonly RecordDraft[];
-  /** `draft` is the index of the record that holds the whole result. */
-  readonly evidence?: readonly (Omit<EvidenceRow, 'seq' | 'turn'> & { readonly draft: number })[];
-  readonly packet?: {
-    readonly from: number;
-    readonly to: number;
-    readonly bytes: number;
-    readonly draft: number;
-  };
-}
 
 export interface Delivery {
   readonly id: string;
@@ -272,22 +251,6 @@ export class Engine {
 
 function endsParked(loaded: Loaded, delivery: Delivery): boolean {
   return loaded.actor.status === 'parked' && delivery.event.type === 'turn.cancel';
-}
-
-function addTo(builder: CommitBuilder, head: string, turn: string | null, additions: Additions): void {
-  const seqs = additions.drafts.map((draft) => builder.append(head, draft));
-  for (const { draft, ordinal, tool } of additions.evidence ?? []) {
-    builder.lists.evidence.push({ ordinal, tool, seq: seqs[draft] ?? 0, turn: turn ?? '' });
-  }
-  const { packet } = additions;
-  if (packet !== undefined)
-    builder.lists.packets.push({
-      head,
-      from: packet.from,
-      to: packet.to,
-      bytes: packet.bytes,
-      seq: seqs[packet.draft] ?? 0,
-    });
 }
 
 /** The refused event waits beside the actor, its call settled and its records kept: unparked, it applies. */

@@ -10,7 +10,7 @@ import type { RecordDraft } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
 import type { CallOutcome } from '../providers/contract.ts';
 import type { JobRef } from '../queues/contract.ts';
-import type { Additions } from '../runtime/engine.ts';
+import type { Additions } from '../runtime/additions.ts';
 import { sessionPrefix } from '../runtime/prefix.ts';
 import { openTurn, type PreparedRequest, type RequestInput } from '../runtime/request.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';

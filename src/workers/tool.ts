@@ -9,7 +9,7 @@ import type { BodyOf, RecordDraft, ToolStatus } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
 import type { ToolInput, ToolOutput } from '../machines/turn-context.ts';
 import type { JobRef } from '../queues/contract.ts';
-import type { Additions } from '../runtime/engine.ts';
+import type { Additions } from '../runtime/additions.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
 import type { EvidenceReader, Tool } from '../tools/contract.ts';
 import { runTool, type ToolOutcome } from '../tools/run.ts';
