@@ -11,6 +11,7 @@ const PAUSES = { shortestMs: 1_000, longestMs: 5_000 };
 const MS_PER_MINUTE = 60_000;
 
 const USAGE = `npm run chaos -- --backend redis|postgres [--minutes M] [--seed S] [--sessions N] [--workers W] [--faults a,b] [--json]
+With TURNWRIGHT_START_HERE=true processes start the next calls of their turns themselves.
 Faults: ${FAULT_KINDS.map(({ name }) => name).join(', ')}. "none" runs without any.`;
 
 const settings = z.strictObject({

@@ -23,8 +23,10 @@ export interface TestSettings {
 
 export async function testConfig(settings: TestSettings): Promise<TestConfig> {
   const { databaseUrl, redisUrl, simUrl, root, leaseMs, models, tools } = settings;
+  // The one setting under which everything must hold both ways.
+  const { TURNWRIGHT_START_HERE } = process.env;
   return {
-    ...(await loadConfig({ env: {}, cwd: root })),
+    ...(await loadConfig({ env: { TURNWRIGHT_START_HERE }, cwd: root })),
     databaseUrl,
     ...(redisUrl === null ? {} : { redisUrl }),
     root,

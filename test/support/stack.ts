@@ -202,7 +202,7 @@ class Stack implements TestStack {
     for (const pool of POOLS)
       if (options.concurrency !== undefined) pools[pool] = { concurrency: options.concurrency };
     const heartbeatMs = options.heartbeatMs ?? Math.floor(leaseMs / 3);
-    const calls = { startHere: options.startHere ?? false };
+    const calls = { startHere: options.startHere ?? base.calls.startHere };
     const opened = this.#open({ ...base, pools, leaseMs, heartbeatMs, calls });
     const services = options.registry === undefined ? opened : withRegistry(opened, options.registry);
     if (options.between !== undefined) standBetween(services, options.between);

@@ -25,7 +25,7 @@ describe.each(BACKENDS)('calls started where they were made, on %s', (backend) =
 
   it('RUN-03 a turn ends as it does through the queue, which is given its first call alone', async () => {
     weir.releaseAll();
-    const queued = await stack.worker();
+    const queued = await stack.worker({ startHere: false });
     const first = await stack.ask(session, CALL_IT);
     await queued.stop();
     await stack.worker({ startHere: true });
