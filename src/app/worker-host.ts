@@ -9,7 +9,7 @@ import { RateLimiter } from '../runtime/rate-limiter.ts';
 import { RequestBuilder } from '../runtime/request.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
 import { SessionConfigs } from '../runtime/sessions.ts';
-import { Slots } from '../runtime/slots.ts';
+import { PoolSlots } from '../runtime/slots.ts';
 import { builtinTools } from '../tools/builtins/index.ts';
 import { createToolSurface } from '../tools/surface.ts';
 import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
@@ -35,7 +35,7 @@ export async function startWorkers(
   pools: readonly Pool[] = POOLS,
   overrides: WorkerOverrides = {},
 ): Promise<WorkerHost> {
-  const { config, engine, upkeep, notices, logger } = services;
+  const { engine, upkeep, notices, logger } = services;
   const workerId = services.newId();
   const running = new RunningCalls(engine.clock);
   let stopping = false;
@@ -45,7 +45,7 @@ export async function startWorkers(
   const deps = { ...workerDeps(services, host), ...overrides };
 
   const heartbeat = openHeartbeat(services, host, pools);
-  const slots = new Slots(new Map(pools.map((pool) => [pool, config.pools[pool].concurrency])));
+  const slots = new PoolSlots();
   const workers: PoolWorker[] = [];
   let unlisten: () => Promise<void> = () => Promise.resolve();
   const drain = async (graceMs: number): Promise<void> => {
@@ -121,7 +121,7 @@ type Handlers = ReturnType<typeof poolHandlers>;
 interface TakeJobs {
   /** Filled as they start, so that a failed start can stop them. */
   readonly workers: PoolWorker[];
-  readonly slots: Slots;
+  readonly slots: PoolSlots;
   readonly onError: (error: unknown) => void;
 }
 
@@ -142,7 +142,9 @@ async function takeJobs(
         await handlers[pool](ref);
       });
     const { concurrency } = config.pools[pool];
-    workers.push(await queue.work(pool, { concurrency, handle, onError }));
+    const worker = await queue.work(pool, { concurrency, handle, onError });
+    workers.push(worker);
+    slots.serve(pool, concurrency, (most) => worker.limit(most));
   }
 }
 

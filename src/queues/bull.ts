@@ -53,6 +53,7 @@ class BullQueues implements BullBackend {
     const worker = startPoolWorker(this.#transport, pool, options);
     this.#workers.add(worker);
     return {
+      limit: (concurrency) => worker.limit(concurrency),
       close: async (graceMs) => {
         const ended = await worker.close(graceMs);
         this.#workers.delete(worker);

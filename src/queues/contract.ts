@@ -29,6 +29,8 @@ export interface Admission {
 export type JobPresence = 'absent' | 'pending' | 'active' | 'finished';
 
 export interface PoolWorker {
+  /** From now on takes a job only while fewer than so many run, at least 1; those that run go on. */
+  limit(concurrency: number): void;
   /** Takes no new job; resolves when the running ones ended, or after `graceMs` with the number still running. */
   close(graceMs: number): Promise<{ readonly unfinished: number }>;
 }

@@ -37,6 +37,9 @@ export function startPoolWorker(transport: Transport, pool: Pool, options: WorkO
   });
   let closing: Promise<{ unfinished: number }> | undefined;
   return {
+    limit: (concurrency) => {
+      worker.concurrency = concurrency;
+    },
     close: (graceMs) => {
       closing ??= closeWorker(transport, worker, running, graceMs);
       return closing;

@@ -1,38 +1,48 @@
 /**
- * The slots of the pools a process serves, shared by what the queue brings and what the process starts itself. A job
- * waits for its slot in order; a call is started here only where a slot is free and no job waits for one.
+ * The slots of the pools a process serves, shared by the jobs that the queue brings and the calls that the process
+ * starts itself. For every call that it starts, the queue's worker takes one job less at once; one slot stays the queue's.
  */
 import type { Pool } from '../queues/contract.ts';
 
-interface Slot {
-  free: number;
-  readonly waiting: (() => void)[];
+interface Slots {
+  readonly size: number;
+  readonly limit: (concurrency: number) => void;
+  jobs: number;
+  started: number;
 }
 
-export class Slots {
-  readonly #slots: ReadonlyMap<Pool, Slot>;
+export class PoolSlots {
+  readonly #pools = new Map<Pool, Slots>();
   readonly #started = new Set<Promise<void>>();
   #open = true;
 
-  constructor(sizes: ReadonlyMap<Pool, number>) {
-    this.#slots = new Map([...sizes].map(([pool, free]) => [pool, { free, waiting: [] }]));
+  /** `limit` tells the queue's worker of the pool how many jobs it may run at once. */
+  serve(pool: Pool, size: number, limit: (concurrency: number) => void): void {
+    this.#pools.set(pool, { size, limit, jobs: 0, started: 0 });
   }
 
-  /** Runs a job of the queue once it has a slot. */
+  /** Runs a job of the queue, which has its slot. */
   async run(pool: Pool, work: () => Promise<void>): Promise<void> {
-    const slot = this.#slots.get(pool);
-    if (slot === undefined) return work();
-    if (slot.free > 0) slot.free -= 1;
-    else await new Promise<void>((resolve) => slot.waiting.push(resolve));
-    await this.#within(slot, work);
+    const slots = this.#pools.get(pool);
+    if (slots === undefined) return work();
+    slots.jobs += 1;
+    try {
+      await work();
+    } finally {
+      slots.jobs -= 1;
+    }
   }
 
-  /** Starts `work`, which must not reject; false when its pool is not served here, is full, or closed. */
+  /** Starts `work`, which must not reject; false when its pool is not served here, has no slot for it, or closes. */
   start(pool: Pool, work: () => Promise<void>): boolean {
-    const slot = this.#slots.get(pool);
-    if (slot === undefined || slot.free <= 0 || !this.#open) return false;
-    slot.free -= 1;
-    const started = this.#within(slot, work).finally(() => this.#started.delete(started));
+    const slots = this.#pools.get(pool);
+    if (slots === undefined || !this.#open) return false;
+    if (slots.jobs + slots.started >= slots.size || slots.started >= slots.size - 1) return false;
+    this.#take(slots, 1);
+    const started = work().finally(() => {
+      this.#take(slots, -1);
+      this.#started.delete(started);
+    });
     this.#started.add(started);
     return true;
   }
@@ -43,14 +53,8 @@ export class Slots {
     await Promise.all(this.#started);
   }
 
-  /** A slot that is free goes to the job that waits longest. */
-  async #within(slot: Slot, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } finally {
-      const next = slot.waiting.shift();
-      if (next === undefined) slot.free += 1;
-      else next();
-    }
+  #take(slots: Slots, by: 1 | -1): void {
+    slots.started += by;
+    slots.limit(slots.size - slots.started);
   }
 }

@@ -218,6 +218,31 @@ export function queueBackendSuite(name: string, makeBackend: () => Promise<Queue
       await worker.close(GRACE_MS);
     });
 
+    it('RUN-13 takes no more than it is limited to while it runs, and as many again once it may', async () => {
+      const holds: ReturnType<typeof gate>[] = [];
+      const worker = await backend.work('tool', {
+        concurrency: 3,
+        handle: async () => {
+          const hold = gate();
+          holds.push(hold);
+          await hold.opened;
+        },
+        onError: (error) => errors.push(error),
+      });
+      worker.limit(1);
+      const admissions = Array.from({ length: 5 }, (_, n) => admit(n));
+      await backend.admit('tool', admissions);
+      await eventually('one runs', () => holds.length === 1);
+      holds[0]?.open(undefined);
+      await eventually('the next runs', () => holds.length === 2);
+      worker.limit(3);
+      holds[1]?.open(undefined);
+      await eventually('three run', () => holds.length === 5);
+      for (const hold of holds) hold.open(undefined);
+      for (const { ref } of admissions) await present('tool', ref, 'finished');
+      await worker.close(GRACE_MS);
+    });
+
     it('RUN-13 keeps pools apart, and serves every one of them', async () => {
       const seen = new Map<Pool, JobRef[]>();
       const workers = [];

@@ -68,13 +68,20 @@ class MemoryWorker implements PoolWorker {
   /** Each resolves when the outcome of its job is noted. */
   readonly #runs = new Set<Promise<void>>();
   readonly #unsubscribe: () => void;
+  #concurrency: number;
   #closing: Promise<{ readonly unfinished: number }> | undefined;
 
   constructor(queue: MemoryQueue, pool: Pool, options: WorkOptions) {
     this.#queue = queue;
     this.#pool = pool;
     this.#options = options;
+    this.#concurrency = options.concurrency;
     this.#unsubscribe = queue.onAdded(() => this.#takeMore());
+    this.#takeMore();
+  }
+
+  limit(concurrency: number): void {
+    this.#concurrency = concurrency;
     this.#takeMore();
   }
 
@@ -84,7 +91,7 @@ class MemoryWorker implements PoolWorker {
   }
 
   #takeMore(): void {
-    while (this.#closing === undefined && this.#running.size < this.#options.concurrency) {
+    while (this.#closing === undefined && this.#running.size < this.#concurrency) {
       const id = this.#queue.nextId(this.#pool);
       if (id === null) return;
       const run: Promise<void> = this.#run(id).then(() => {

@@ -139,6 +139,9 @@ export class Delivery {
     this.look();
     let closing: Promise<{ readonly unfinished: number }> | undefined;
     return {
+      limit: () => {
+        throw new Error('no process starts a call itself here');
+      },
       close: (graceMs) => {
         closing ??= this.#close(worker, graceMs);
         return closing;

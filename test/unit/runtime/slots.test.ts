@@ -1,43 +1,48 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Slots } from '../../../src/runtime/slots.ts';
+import { PoolSlots } from '../../../src/runtime/slots.ts';
 import { gate } from '../../support/await.ts';
 import { Tally } from '../ledger/sample.ts';
 
-const SIZE = 2;
-const sized = () => new Slots(new Map([['step', SIZE]]));
+const SIZE = 3;
 
-describe('slots', () => {
-  it('starts what there is a slot for, and nothing of a pool that is not served', async () => {
-    const slots = sized();
+/** A pool, and what its worker was told to run at most. */
+function served(size = SIZE) {
+  const slots = new PoolSlots();
+  const told = { most: size };
+  slots.serve('step', size, (most) => {
+    told.most = most;
+  });
+  return { slots, told };
+}
+
+describe('the slots of a pool', () => {
+  it('are taken by calls that start here, all but one, and the worker is told how many are left', async () => {
+    const { slots, told } = served();
     const hold = gate();
     const start = () => slots.start('step', () => hold.opened);
     expect([start(), start(), start()]).toEqual([true, true, false]);
-    expect(slots.start('tool', () => Promise.resolve())).toBe(false);
+    expect(told.most).toBe(1);
     hold.open();
     await slots.close();
+    expect(told.most).toBe(SIZE);
   });
 
-  it('lets a job that waits pass before a call that comes later', async () => {
-    const slots = sized();
-    const holds = [gate(), gate()];
-    for (const hold of holds) slots.start('step', () => hold.opened);
-    const ran: string[] = [];
-    const job = slots.run('step', async () => {
-      ran.push('job');
-    });
-    holds[0]?.open();
-    await delay(0);
-    expect(slots.start('step', async () => void ran.push('call'))).toBe(true);
-    await job;
-    expect(ran[0]).toBe('job');
-    holds[1]?.open();
-    await slots.close();
+  it('are not taken by a call where jobs have them all, or where the pool is not served or has one slot', async () => {
+    const { slots } = served();
+    const hold = gate();
+    const jobs = Array.from({ length: SIZE }, () => slots.run('step', () => hold.opened));
+    expect(slots.start('step', () => Promise.resolve())).toBe(false);
+    expect(slots.start('tool', () => Promise.resolve())).toBe(false);
+    expect(served(1).slots.start('step', () => Promise.resolve())).toBe(false);
+    hold.open();
+    await Promise.all(jobs);
+    expect(slots.start('step', () => Promise.resolve())).toBe(true);
   });
 
-  it('RUN-12 starts nothing once it closes, waits for what it started, and still lets jobs run', async () => {
-    const slots = sized();
+  it('RUN-12 are given to no call once they close, which waits for what was started; jobs still run', async () => {
+    const { slots } = served();
     const hold = gate();
     slots.start('step', () => hold.opened);
     let closed = false;
@@ -51,42 +56,41 @@ describe('slots', () => {
     await closing;
   });
 
-  it('never runs more at once than there are slots, and runs everything, in any order of coming and going', async () => {
+  it('never hold more than there are, however jobs and calls come, fail and go', async () => {
     const tally = new Tally();
-    const coming = fc.array(
-      fc.record({ isJob: fc.boolean(), pauses: fc.nat({ max: 3 }), fails: fc.boolean() }),
-      {
-        maxLength: 30,
-      },
-    );
+    const one = fc.record({ isJob: fc.boolean(), pauses: fc.nat({ max: 3 }), fails: fc.boolean() });
     await fc.assert(
-      fc.asyncProperty(coming, async (list) => {
-        const slots = sized();
-        let running = 0;
-        let most = 0;
-        let ran = 0;
+      fc.asyncProperty(fc.array(one, { maxLength: 30 }), async (list) => {
+        const { slots, told } = served();
+        let [running, most, jobsNow, refused] = [0, 0, 0, 0];
         const jobs: Promise<void>[] = [];
-        let refused = 0;
         for (const { isJob, pauses, fails } of list) {
           const work = async () => {
             most = Math.max(most, ++running);
             for (let pause = 0; pause < pauses; pause++) await delay(0);
             running -= 1;
-            ran += 1;
             if (fails && isJob) throw new Error('failed');
           };
-          if (isJob) jobs.push(slots.run('step', work).catch(() => {}));
-          else if (!slots.start('step', work)) refused += 1;
+          if (!isJob) refused += slots.start('step', work) ? 0 : 1;
+          // As a worker takes them: only while fewer run than it may.
+          else if (jobsNow < told.most) {
+            jobsNow += 1;
+            const job = slots.run('step', work).catch(() => {});
+            const gone = () => {
+              jobsNow -= 1;
+            };
+            jobs.push(job.finally(gone));
+          }
           if (pauses === 0) await delay(0);
         }
         await Promise.all(jobs);
         await slots.close();
         expect(most).toBeLessThanOrEqual(SIZE);
-        expect(ran + refused).toBe(list.length);
+        expect(told.most).toBe(SIZE);
         tally.count({
           full: most === SIZE,
-          refused: refused > 0,
-          'a job failed': list.some((one) => one.fails && one.isJob),
+          'a call refused': refused > 0,
+          'a job failed': list.some((each) => each.fails && each.isJob),
         });
       }),
       { numRuns: 60 },
