@@ -82,11 +82,14 @@ function troubled({ troubles }: Evidence['witness'], first: Granted, next: Grant
   );
 }
 
-/** A beat that is slow on its way is no trouble that anybody notes. */
+/** A beat that is slow on its way is no trouble that anybody notes: then the lease ran out at some time between the claims. */
 function leaseRanOut({ beats }: Evidence['witness'], first: Granted, next: Granted): boolean {
-  return !beats.some(
-    ({ process, atMs }) => process === first.process && atMs > next.atMs - LEASE_MS && atMs < next.atMs,
-  );
+  const own = beats.filter(({ process }) => process === first.process).map(({ atMs }) => atMs);
+  return own.some((beatMs, index) => {
+    const outMs = beatMs + LEASE_MS;
+    const backMs = own[index + 1] ?? Number.POSITIVE_INFINITY;
+    return outMs < backMs && outMs < next.atMs && backMs > first.atMs;
+  });
 }
 
 function add(counts: Map<string, number>, key: string): void {
