@@ -2,7 +2,7 @@
  * Bugs to plant: each makes the storage a process sees wrong in one way that the runtime's own code could be wrong
  * in. They exist to show that the oracle finds them, and live nowhere else.
  */
-import type { ClaimedCall, Commit, Store } from '../../../src/db/contract.ts';
+import type { Commit, Store } from '../../../src/db/contract.ts';
 import { chainRecords } from '../../../src/ledger/chain.ts';
 import type { RecordDraft } from '../../../src/ledger/kinds.ts';
 import type { Dice } from './dice.ts';
@@ -47,28 +47,13 @@ export const BUGS: Readonly<Record<string, Bug>> = {
   'a key forgotten': (store, dice) =>
     applying(store, (commit) => (dice.chance(SHARE) ? { ...commit, keys: [] } : commit)),
 
-  'a start mark forgotten': (store) =>
-    altered(store, {
-      claim: async (ref, worker, token) => {
-        const claim = await store.claim(ref, worker, token);
-        return claim === null ? null : unstarted(claim);
-      },
-      claimKnown: async (ref, worker, token, known) => {
-        const claim = await store.claimKnown(ref, worker, token, known);
-        if (claim === null) return null;
-        return claim.changed === undefined ? unstarted(claim) : { changed: unstarted(claim.changed) };
-      },
-    }),
+  'a start mark forgotten': (store) => altered(store, { markStarted: () => Promise.resolve(true) }),
 
   'a cancelled call left running': (store) => applying(store, (commit) => ({ ...commit, cancels: [] })),
 };
 
 function applying(store: Store, change: (commit: Commit) => Commit): Store {
   return altered(store, { apply: (commit) => store.apply(change(commit)) });
-}
-
-function unstarted<T extends { readonly call: ClaimedCall }>(claim: T): T {
-  return { ...claim, call: { ...claim.call, started: false } };
 }
 
 /** A store with some methods in place of its own. */
