@@ -710,6 +710,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           false,
         );
         expect(await store.markStarted(ref, { fence: call.fence, token: TOKEN })).toBe(true);
+        expect(await store.markStarted(ref, call)).toBe(false);
         await session.commit((builder) => {
           builder.settle = settling(turn, 'tool-1-0', call.fence, 'queued');
         });

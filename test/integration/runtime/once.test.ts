@@ -5,6 +5,9 @@ import { type HeldTool, heldTool, sayingTool } from '../../support/tools.ts';
 
 const DIRECTIVE = 'Call the survey tool and weigh the cargo of the Wigeon.';
 
+/** Its worker looks at its rows more seldom than anything here waits. */
+const LONG_LEASE_MS = 600_000;
+
 describe.each(BACKENDS)('everything happens once on %s', (backend) => {
   const ran: string[] = [];
   let stack: TestStack;
@@ -87,6 +90,25 @@ describe.each(BACKENDS)('everything happens once on %s', (backend) => {
     const turn = await stack.accept(session, 'Call the sluice tool.');
     const run = await until('the tool runs', () => sluice.runs[0]);
     await again.get(`${turn}~tool-1-0`)?.();
+    await stack.cancel(session, turn);
+    await until('the tool was told', () => run.signal.aborted);
+    expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'cancelled' });
+  });
+});
+
+describe.each(BACKENDS)('a worker that does not beat for a long time, on %s', (backend) => {
+  let stack: TestStack;
+  const sluice = heldTool('sluice', 'read');
+  beforeAll(async () => {
+    stack = await openTestStack({ backend, leaseMs: LONG_LEASE_MS, tools: [sluice.tool] });
+    await stack.worker();
+  });
+  afterAll(() => stack.close());
+
+  it('RUN-06 is told of a cancel at once: its own look at the rows would come too late', async () => {
+    const session = await stack.session({ tools: ['sluice'] });
+    const turn = await stack.accept(session, 'Call the sluice tool.');
+    const run = await until('the tool runs', () => sluice.runs[0]);
     await stack.cancel(session, turn);
     await until('the tool was told', () => run.signal.aborted);
     expect(await stack.ended(session, turn)).toMatchObject({ outcome: 'cancelled' });
