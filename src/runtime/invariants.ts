@@ -85,7 +85,7 @@ function settledOnce({ state }: SessionReading): Answer {
   });
 }
 
-/** Whoever was superseded held an older fence than the one that settled the call. */
+/** Whoever was superseded held another claim than the one that settled the call. */
 function lateChangesNothing({ state, late }: SessionReading): Answer {
   return first(late, ({ seq, turnId, body }) => {
     const { child, fence, token } = JSON.parse(body ?? '{}') as BodyOf<'late-result'>;

@@ -155,19 +155,14 @@ type Ending = Pick<Delivery, 'event' | 'onClose'> & {
 };
 
 async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: Ending): Promise<Settled> {
-  const { fence, token } = claim.call;
   const failed = ending.error !== undefined;
   const delivered = await host.engine.deliver(ref, {
     id: ref.child,
     event: ending.event,
     loaded: claim.loaded,
-    // A claim that brought none is no ground to close a turn on: they are read then.
-    records: claim.whole && claim.records.length > 0 ? claim.records : undefined,
+    records: claim.whole ? claim.records : undefined,
     settle: {
-      actor: ref.actor,
-      child: ref.child,
-      fence,
-      token,
+      ...heldBy(claim, ref),
       status: failed ? 'failed' : 'done',
       attemptBy: 0,
       dispatchBy: 0,
@@ -237,15 +232,12 @@ async function again(
   how: Again,
   settled: Settled,
 ): Promise<Settled> {
-  const { src, fence, token, dispatch } = claim.call;
+  const { src, dispatch } = claim.call;
   const pool = isCallSource(src) ? CALL_POLICY[src].pool : 'step';
   const result = await host.engine.append(ref, drafts, (builder) => {
     const { attemptBy, delayMs, error } = how;
     builder.settle = {
-      actor: ref.actor,
-      child: ref.child,
-      fence,
-      token,
+      ...heldBy(claim, ref),
       status: 'queued',
       attemptBy,
       dispatchBy: 1,
@@ -263,6 +255,11 @@ async function again(
     });
   });
   return result === 'applied' ? settled : keepLate(host, ref, claim, 'superseded', drafts);
+}
+
+/** The call, and the claim under which it may be settled. */
+function heldBy({ call: { fence, token } }: Claim, { actor, child }: JobRef) {
+  return { actor, child, fence, token };
 }
 
 async function keepLate(

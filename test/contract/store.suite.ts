@@ -38,6 +38,18 @@ export interface StoreUnderTest {
 
 /** More than what a store keeps beside its record. */
 const LARGE_TEXT = 'é'.repeat(20_000);
+/** What the first claim of a call brings of it. */
+const FIRST_CLAIM = {
+  child: 'step-1',
+  src: 'step',
+  input: '{"step":1}',
+  attempt: 1,
+  fence: 1,
+  token: TOKEN,
+  dispatch: 1,
+  started: false,
+  deaths: 0,
+} as const;
 
 /** `makeStore` gives one store to the suite; every test has a tenant and a session of its own. */
 export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest>): void {
@@ -82,17 +94,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         );
         const claims = results.filter((claim) => claim !== null);
         expect(claims).toHaveLength(1);
-        expect(claims[0]?.call).toEqual({
-          child: 'step-1',
-          src: 'step',
-          input: '{"step":1}',
-          attempt: 1,
-          fence: 1,
-          token: TOKEN,
-          dispatch: 1,
-          started: false,
-          deaths: 0,
-        });
+        expect(claims[0]?.call).toEqual(FIRST_CLAIM);
         expect(claims[0]?.loaded.turn).toEqual({
           head: session.head,
           number,
@@ -158,17 +160,8 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         await session.close(first.turn, 321);
         const { turn, number } = await session.accept({ child: 'step-1' });
         const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, await known(number));
-        const call = {
-          child: 'step-1',
-          src: 'step',
-          input: '{"step":1}',
-          attempt: 1,
-          fence: 1,
-          token: TOKEN,
-          dispatch: 1,
-        };
         expect(claim).toEqual({
-          call: { ...call, started: false, deaths: 0 },
+          call: FIRST_CLAIM,
           watched: false,
           closed: [[1, 321]],
           packets: [],

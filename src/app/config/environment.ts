@@ -63,8 +63,7 @@ function text(value: string): unknown {
 }
 
 function startHere(value: string) {
-  const known: Readonly<Record<string, boolean>> = { true: true, false: false };
-  return { startHere: known[value] ?? value };
+  return { startHere: /^(?:true|false)$/.test(value) ? value === 'true' : value };
 }
 
 function wholeNumber(value: string): unknown {
