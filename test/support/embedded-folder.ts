@@ -25,7 +25,8 @@ export async function temporaryDataDir(): Promise<{ dataDir: string; remove: () 
   const folder = await mkdtemp(join(tmpdir(), 'turnwright-embedded-'));
   return {
     dataDir: join(folder, 'data'),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    // A server whose owner was killed writes on until it notices: the folder empties once it is gone.
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 20 }),
   };
 }
 
