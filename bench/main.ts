@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --only overhead,throughput,growth,cancel,peers] [--backend redis|postgres] [--turns N]
- * [--quick] [--json]`: measures, prints a table for every target, and writes all of it to `bench/out`.
+ * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,peers] [--backend redis|postgres]
+ * [--turns N] [--quick] [--json]`: measures, prints a table for every target, and writes all of it to `bench/out`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -8,6 +8,8 @@ import { cancel } from './cancel.ts';
 import { DEFAULT_TURNS, growth, QUICK_TURNS } from './growth.ts';
 import { overhead } from './overhead.ts';
 import { peers } from './peers.ts';
+import { planBench } from './plan.ts';
+import { recall } from './recall.ts';
 import {
   BENCH_NAMES,
   type BenchName,
@@ -45,6 +47,9 @@ const BENCHES: { readonly [Name in BenchName]: Bench<Name> } = {
     (await inTurn(backends.slice(0, 1), (backend) => growth(servers, backend, turns))).flat(),
   cancel: async (servers, options) =>
     (await inTurn(options.backends, (backend) => cancel(servers, backend, options))).flat(),
+  // Neither needs a queue: a plan is a reading, and the last turn of a recall runs where it is asked.
+  plan: (servers, options) => planBench(servers, options),
+  recall: (_, options) => recall(options),
   peers: (servers, options) => peers(servers, options.backends, options),
 };
 

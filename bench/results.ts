@@ -4,6 +4,8 @@ import type { CancelRow } from './cancel.ts';
 import type { GrowthRow } from './growth.ts';
 import type { OverheadResult } from './overhead.ts';
 import type { PeerRow } from './peers.ts';
+import type { PlanRow } from './plan.ts';
+import type { RecallRow } from './recall.ts';
 import type { ThroughputRow } from './throughput.ts';
 
 export interface Results {
@@ -11,6 +13,8 @@ export interface Results {
   readonly throughput: readonly ThroughputRow[];
   readonly growth: readonly GrowthRow[];
   readonly cancel: readonly CancelRow[];
+  readonly plan: readonly PlanRow[];
+  readonly recall: readonly RecallRow[];
   readonly peers: readonly PeerRow[];
 }
 export type BenchName = keyof Results;
@@ -20,6 +24,8 @@ export const BENCH_NAMES = [
   'throughput',
   'growth',
   'cancel',
+  'plan',
+  'recall',
   'peers',
 ] as const satisfies readonly BenchName[];
 

@@ -1,13 +1,13 @@
 /** Each result as tables, one for every target: for the terminal as text, for the page as Markdown. */
 import type { CancelRow } from './cancel.ts';
+import { BYTES_PER_MB, count, megabytes, one, ranged, signed, times, two, whole } from './cells.ts';
+import { planTable, recallTable } from './context-tables.ts';
 import type { Checkpoint, GrowthRow } from './growth.ts';
 import type { OverheadResult } from './overhead.ts';
 import type { PeerRow } from './peers.ts';
 import type { BenchName, Results } from './results.ts';
-import type { Spread } from './statistics.ts';
 import type { ThroughputRow } from './throughput.ts';
 
-const BYTES_PER_MB = 1_048_576;
 const BYTES_PER_KB = 1_024;
 /** Tables of the ledger named with their share of a turn; the rest is next to nothing. */
 const SHOWN_TABLES = 6;
@@ -28,6 +28,8 @@ const TABLES: { readonly [Name in BenchName]: (results: Results[Name]) => readon
   throughput: (rows) => [throughputTable(rows)],
   growth: (rows) => [growthTable(rows), diskTable(rows), memoryTable(rows)],
   cancel: (rows) => [cancelTable(rows)],
+  plan: (rows) => [planTable(rows)],
+  recall: (rows) => [recallTable(rows)],
   peers: (rows) => [peersTable(rows)],
 };
 
@@ -240,29 +242,4 @@ export function asMarkdown({ title, target, method, head, rows, notes }: Table):
     [head, head.map(() => '---'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n'),
     ...(notes.length === 0 ? [] : [notes.map((note) => `* ${note}`).join('\n')]),
   ].join('\n\n');
-}
-
-function whole(value: number): string {
-  return value.toFixed(0);
-}
-function one(value: number): string {
-  return value.toFixed(1);
-}
-function two(value: number): string {
-  return value.toFixed(2);
-}
-function count(value: number): string {
-  return value.toLocaleString('en');
-}
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${one(Math.abs(value))}`;
-}
-function megabytes(bytes: number): string {
-  return one(bytes / BYTES_PER_MB);
-}
-function ranged({ median, least, most }: Spread, show: (value: number) => string): string {
-  return `**${show(median)}** (${show(least)} to ${show(most)})`;
-}
-function times({ median, least, most }: Spread): string {
-  return `**${two(median)} ×** (${two(least)} to ${two(most)})`;
 }

@@ -97,6 +97,7 @@ CREATE TABLE "turnwright"."heads" (
 	"from_head" uuid,
 	"at_seq" bigint NOT NULL,
 	"open_turn" uuid,
+	"reset_seq" bigint,
 	CONSTRAINT "heads_tenant_id_session_id_head_id_pk" PRIMARY KEY("tenant_id","session_id","head_id")
 );
 --> statement-breakpoint
@@ -122,7 +123,38 @@ CREATE TABLE "turnwright"."packets" (
 	"to_turn" integer NOT NULL,
 	"seq" bigint NOT NULL,
 	"bytes" integer NOT NULL,
+	"quality" text NOT NULL,
 	CONSTRAINT "packets_tenant_id_session_id_head_id_from_turn_to_turn_pk" PRIMARY KEY("tenant_id","session_id","head_id","from_turn","to_turn")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."edges" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"turn_id" uuid NOT NULL,
+	"ordinal" integer NOT NULL,
+	"kind" text NOT NULL,
+	"target" text NOT NULL,
+	"provenance" text NOT NULL,
+	"retracted" boolean DEFAULT false NOT NULL,
+	CONSTRAINT "edges_tenant_id_session_id_turn_id_ordinal_pk" PRIMARY KEY("tenant_id","session_id","turn_id","ordinal")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."presentations" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"ordinal" integer NOT NULL,
+	"seq" bigint NOT NULL,
+	"turn_id" uuid NOT NULL,
+	"type" text NOT NULL,
+	CONSTRAINT "presentations_tenant_id_session_id_ordinal_pk" PRIMARY KEY("tenant_id","session_id","ordinal")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."prefixes" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"digest" "bytea" NOT NULL,
+	"seq" bigint NOT NULL,
+	CONSTRAINT "prefixes_tenant_id_session_id_digest_pk" PRIMARY KEY("tenant_id","session_id","digest")
 );
 --> statement-breakpoint
 CREATE TABLE "turnwright"."records" (
@@ -153,6 +185,8 @@ CREATE TABLE "turnwright"."sessions" (
 	"last_digest" "bytea" NOT NULL,
 	"next_turn" integer NOT NULL,
 	"next_evidence" integer NOT NULL,
+	"next_presentation" integer NOT NULL,
+	"prefix_digest" "bytea",
 	"epoch" integer DEFAULT 0 NOT NULL,
 	"fork_session" uuid,
 	"fork_seq" bigint,
@@ -210,7 +244,10 @@ CREATE TABLE "turnwright"."turns" (
 	"outcome" text,
 	"reason" text,
 	"steps" integer DEFAULT 0 NOT NULL,
-	"bytes" integer,
+	"closed_seq" bigint,
+	"full_bytes" integer,
+	"card_bytes" integer,
+	"terms" "bytea",
 	"priority" integer DEFAULT 0 NOT NULL,
 	"accepted_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"started_at" timestamp (3) with time zone,

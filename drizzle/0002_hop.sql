@@ -8,7 +8,8 @@ CREATE FUNCTION turnwright.loaded(p_tenant uuid, p_session uuid, p_actor uuid) R
     'session', json_build_object(
       'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
       'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
-      'nextEvidence', s.next_evidence, 'watched', coalesce(s.watched_until > now(), false)),
+      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch,
+      'watched', coalesce(s.watched_until > now(), false)),
     'actor', json_build_object(
       'actor', a.actor_id, 'turn', a.turn_id, 'machine', a.machine, 'version', a.version, 'revision', a.revision,
       'snapshot', a.snapshot, 'status', a.status,
@@ -46,14 +47,17 @@ CREATE FUNCTION turnwright.turn_records(p_tenant uuid, p_session uuid, p_turn uu
   WHERE r.tenant_id = p_tenant AND r.session_id = p_session AND r.turn_id = p_turn AND (p_kinds IS NULL OR r.kind = ANY (p_kinds))
 $$;
 --> statement-breakpoint
--- Closed turns before `p_before`, newest first, as [number, bytes].
-CREATE FUNCTION turnwright.closed_turns(p_tenant uuid, p_session uuid, p_head uuid, p_before integer, p_limit integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
+-- Closed turns after `p_after`, oldest first: what the planner's index keeps of each.
+CREATE FUNCTION turnwright.indexed_turns(p_tenant uuid, p_session uuid, p_head uuid, p_after integer, p_limit integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
-  RETURN (SELECT coalesce(json_agg(json_build_array(w.number, w.bytes)), '[]'::json) FROM (
-    SELECT t.number, coalesce(t.bytes, 0) AS bytes FROM turnwright.turns t
-    WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number < p_before
-    ORDER BY t.number DESC LIMIT p_limit) w);
+  RETURN (SELECT coalesce(json_agg(json_build_object('number', w.number, 'fullBytes', w.full_bytes, 'cardBytes', w.card_bytes,
+      'terms', translate(encode(w.terms, 'base64'), E'\n', ''),
+      'links', (SELECT coalesce(json_agg(json_build_object('kind', e.kind, 'to', e.target, 'provenance', e.provenance) ORDER BY e.ordinal), '[]'::json)
+        FROM turnwright.edges e WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.turn_id = w.turn_id AND NOT e.retracted)) ORDER BY w.number), '[]'::json)
+    FROM (SELECT * FROM turnwright.turns t
+      WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number > p_after AND t.status = 'closed' AND t.terms IS NOT NULL
+      ORDER BY t.number LIMIT p_limit) w);
 END $$;
 --> statement-breakpoint
 -- Takes a queued call for a worker; null when the row has moved on. The claim itself may be lost in a crash: then the
@@ -77,14 +81,22 @@ CREATE FUNCTION turnwright.call_json(c turnwright.side_calls) RETURNS json LANGU
     'dispatch', c.dispatch, 'started', c.started, 'deaths', c.deaths)
 $$;
 --> statement-breakpoint
--- The two newest packets of a head.
-CREATE FUNCTION turnwright.newest_packets(p_tenant uuid, p_session uuid, p_head uuid) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
-    SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session AND p.head_id = p_head
-    ORDER BY p.from_turn DESC, p.to_turn DESC LIMIT 2) k
+-- The packets of a head that were stored after record `p_after`.
+CREATE FUNCTION turnwright.packets_after(p_tenant uuid, p_session uuid, p_head uuid, p_after bigint) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  RETURN (SELECT coalesce(json_agg(json_build_object('from', p.from_turn, 'to', p.to_turn, 'seq', p.seq, 'bytes', p.bytes, 'quality', p.quality) ORDER BY p.seq), '[]'::json)
+    FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session AND p.head_id = p_head AND p.seq > p_after);
+END $$;
+--> statement-breakpoint
+-- What a step that is still to be planned needs beside its turn, past what the claiming process has indexed.
+CREATE FUNCTION turnwright.to_plan(p_tenant uuid, p_session uuid, p_head uuid, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('after', p_indexed, 'turns', turnwright.indexed_turns(p_tenant, p_session, p_head, p_indexed, 256),
+    'packets', turnwright.packets_after(p_tenant, p_session, p_head, p_packet_seq),
+    'reset', (SELECT h.reset_seq FROM turnwright.heads h WHERE h.tenant_id = p_tenant AND h.session_id = p_session AND h.head_id = p_head))
 $$;
 --> statement-breakpoint
-CREATE FUNCTION turnwright.claimed(p_tenant uuid, p_session uuid, p_actor uuid, p_call turnwright.side_calls) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION turnwright.claimed(p_tenant uuid, p_session uuid, p_actor uuid, p_call turnwright.side_calls, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_loaded json := turnwright.loaded(p_tenant, p_session, p_actor);
   v_turn uuid := (v_loaded -> 'actor' ->> 'turn')::uuid;
@@ -104,31 +116,24 @@ BEGIN
     'loaded', v_loaded,
     'records', coalesce(v_records, '[]'::json),
     'whole', p_call.src IN ('step', 'intent'),
-    'closed', CASE WHEN NOT v_planned THEN turnwright.closed_turns(p_tenant, p_session, v_head,
-      (v_loaded -> 'turn' ->> 'number')::integer, 256) END,
-    'packets', CASE WHEN p_call.src = 'summary' THEN (
-      SELECT coalesce(json_agg(json_build_object('from', k.from_turn, 'to', k.to_turn, 'seq', k.seq, 'bytes', k.bytes)), '[]'::json) FROM (
-        SELECT * FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session
-          AND p.head_id = v_head AND p.from_turn = (p_call.input::json ->> 'from')::integer
-          AND p.to_turn < (p_call.input::json ->> 'to')::integer ORDER BY p.to_turn DESC LIMIT 1) k)
-    WHEN p_call.src = 'step' THEN turnwright.newest_packets(p_tenant, p_session, v_head) END);
+    'toPlan', CASE WHEN NOT v_planned THEN turnwright.to_plan(p_tenant, p_session, v_head, p_indexed, p_packet_seq) END);
 END $$;
 --> statement-breakpoint
 -- A claim with all that the call needs.
-CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer,
+  p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker, p_token);
 BEGIN
   IF v_call.child_id IS NULL THEN
     RETURN NULL;
   END IF;
-  RETURN turnwright.claimed(p_tenant, p_session, p_actor, v_call);
+  RETURN turnwright.claimed(p_tenant, p_session, p_actor, v_call, p_indexed, p_packet_seq);
 END $$;
 --> statement-breakpoint
--- A claim by a process that knows the session up to `p_known_seq`: what it knows is not brought again. With
--- `p_plan_turn`, what the plan of that turn weighs.
+-- A claim by a process that knows the session up to `p_known_seq`: what it knows is not brought again.
 CREATE FUNCTION turnwright.claim_known(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer,
-  p_known_seq bigint, p_head uuid, p_plan_turn integer) RETURNS json LANGUAGE plpgsql AS $$
+  p_known_seq bigint, p_head uuid, p_to_plan boolean, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker, p_token);
   v_next_seq bigint;
@@ -140,11 +145,10 @@ BEGIN
   SELECT s.next_seq, coalesce(s.watched_until > now(), false) INTO v_next_seq, v_watched FROM turnwright.sessions s
   WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
   IF v_next_seq <> p_known_seq THEN
-    RETURN json_build_object('changed', turnwright.claimed(p_tenant, p_session, p_actor, v_call));
+    RETURN json_build_object('changed', turnwright.claimed(p_tenant, p_session, p_actor, v_call, p_indexed, p_packet_seq));
   END IF;
   RETURN json_build_object('call', turnwright.call_json(v_call), 'watched', v_watched,
-    'closed', CASE WHEN p_plan_turn IS NOT NULL THEN turnwright.closed_turns(p_tenant, p_session, p_head, p_plan_turn, 256) END,
-    'packets', CASE WHEN v_call.src = 'step' THEN turnwright.newest_packets(p_tenant, p_session, p_head) END);
+    'toPlan', CASE WHEN p_to_plan THEN turnwright.to_plan(p_tenant, p_session, p_head, p_indexed, p_packet_seq) END);
 END $$;
 --> statement-breakpoint
 -- What accepting a turn needs: the session, whether its head is busy, and the turn an idempotency key named before.
@@ -155,7 +159,8 @@ BEGIN
     'session', json_build_object(
       'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
       'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
-      'nextEvidence', s.next_evidence, 'watched', coalesce(s.watched_until > now(), false)),
+      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch,
+      'watched', coalesce(s.watched_until > now(), false)),
     'openTurn', (SELECT h.open_turn FROM turnwright.heads h
       WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head),
     'sameKey', (SELECT json_build_object('turn', k.turn_id, 'inputDigest', encode(k.input_digest, 'hex')) FROM turnwright.accepted_keys k
@@ -208,13 +213,14 @@ DECLARE
 BEGIN
   PERFORM set_config('turnwright.tenant', v_tenant::text, true);
   IF p ? 'create' THEN
-    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence)
+    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation)
     VALUES (v_tenant, v_session, 'open', p -> 'create' ->> 'leg', p -> 'create' ->> 'config', (p -> 'create' ->> 'head')::uuid,
-      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1);
+      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1, 1);
     INSERT INTO turnwright.heads (tenant_id, session_id, head_id, at_seq) VALUES (v_tenant, v_session, (p -> 'create' ->> 'head')::uuid, 0);
   END IF;
   UPDATE turnwright.sessions SET status = coalesce(p ->> 'status', status), next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
-    next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer
+    next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer,
+    next_presentation = (p ->> 'nextPresentation')::integer, prefix_digest = decode(p ->> 'prefix', 'hex'), epoch = (p ->> 'epoch')::integer
   WHERE tenant_id = v_tenant AND session_id = v_session AND next_seq = (p ->> 'baseSeq')::bigint
   RETURNING coalesce(watched_until > now(), false) INTO v_watched;
   IF NOT FOUND THEN
@@ -320,10 +326,10 @@ BEGIN
   END IF;
   IF p ? 'turnChanges' THEN
     UPDATE turnwright.turns t SET status = c.status, outcome = coalesce(c.outcome, t.outcome), reason = coalesce(c.reason, t.reason),
-      steps = coalesce(c.steps, t.steps), bytes = coalesce(c.bytes, t.bytes),
+      steps = coalesce(c.steps, t.steps), closed_seq = c."closedSeq", full_bytes = c."fullBytes", card_bytes = c."cardBytes", terms = decode(c.terms, 'base64'),
       started_at = CASE WHEN c.status = 'running' THEN now() ELSE t.started_at END,
       closed_at = CASE WHEN c.status = 'closed' THEN now() ELSE t.closed_at END
-    FROM jsonb_to_recordset(p -> 'turnChanges') AS c(turn uuid, status text, outcome text, reason text, steps integer, bytes integer)
+    FROM jsonb_to_recordset(p -> 'turnChanges') AS c(turn uuid, status text, outcome text, reason text, steps integer, "closedSeq" bigint, "fullBytes" integer, "cardBytes" integer, terms text)
     WHERE t.tenant_id = v_tenant AND t.session_id = v_session AND t.turn_id = c.turn;
   END IF;
   IF p ? 'heads' THEN
@@ -331,9 +337,31 @@ BEGIN
     WHERE h.tenant_id = v_tenant AND h.session_id = v_session AND h.head_id = x.head;
   END IF;
   IF p ? 'packets' THEN
-    INSERT INTO turnwright.packets (tenant_id, session_id, head_id, from_turn, to_turn, seq, bytes)
-    SELECT v_tenant, v_session, k.head, k."from", k."to", k.seq, k.bytes
-    FROM jsonb_to_recordset(p -> 'packets') AS k(head uuid, "from" integer, "to" integer, seq bigint, bytes integer) ON CONFLICT DO NOTHING;
+    INSERT INTO turnwright.packets (tenant_id, session_id, head_id, from_turn, to_turn, seq, bytes, quality)
+    SELECT v_tenant, v_session, k.head, k."from", k."to", k.seq, k.bytes, k.quality
+    FROM jsonb_to_recordset(p -> 'packets') AS k(head uuid, "from" integer, "to" integer, seq bigint, bytes integer, quality text) ON CONFLICT DO NOTHING;
+  END IF;
+  IF p ? 'edges' THEN
+    INSERT INTO turnwright.edges (tenant_id, session_id, turn_id, ordinal, kind, target, provenance)
+    SELECT v_tenant, v_session, e.turn, e.ordinal, e.kind, e."to", e.provenance
+    FROM jsonb_to_recordset(p -> 'edges') AS e(turn uuid, ordinal integer, kind text, "to" text, provenance text);
+  END IF;
+  IF p ? 'retractedEdges' THEN
+    UPDATE turnwright.edges e SET retracted = true FROM jsonb_to_recordset(p -> 'retractedEdges') AS x(turn uuid, kind text, "to" text)
+    WHERE e.tenant_id = v_tenant AND e.session_id = v_session AND e.turn_id = x.turn AND e.kind = x.kind AND e.target = x."to";
+  END IF;
+  IF p ? 'presentations' THEN
+    INSERT INTO turnwright.presentations (tenant_id, session_id, ordinal, seq, turn_id, type)
+    SELECT v_tenant, v_session, x.ordinal, x.seq, x.turn, x.type
+    FROM jsonb_to_recordset(p -> 'presentations') AS x(ordinal integer, seq bigint, turn uuid, type text);
+  END IF;
+  IF p ? 'resets' THEN
+    UPDATE turnwright.heads h SET reset_seq = x.seq FROM jsonb_to_recordset(p -> 'resets') AS x(head uuid, seq bigint)
+    WHERE h.tenant_id = v_tenant AND h.session_id = v_session AND h.head_id = x.head;
+  END IF;
+  IF p ? 'prefixes' THEN
+    INSERT INTO turnwright.prefixes (tenant_id, session_id, digest, seq)
+    SELECT v_tenant, v_session, decode(x.digest, 'hex'), x.seq FROM jsonb_to_recordset(p -> 'prefixes') AS x(digest text, seq bigint);
   END IF;
   IF p ? 'evidence' THEN
     INSERT INTO turnwright.evidence (tenant_id, session_id, ordinal, seq, turn_id, tool)

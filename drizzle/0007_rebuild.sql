@@ -15,23 +15,25 @@ BEGIN
   IF (SELECT max(r.seq) + 1 FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session) IS DISTINCT FROM (v_row ->> 'nextSeq')::bigint THEN
     RETURN false;
   END IF;
-  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, created_at)
+  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, prefix_digest, epoch, created_at)
   SELECT v_tenant, v_session, v_row ->> 'status', v_row ->> 'leg', v_row ->> 'config', (v_row ->> 'liveHead')::uuid, (v_row ->> 'nextSeq')::bigint,
-    decode(v_row ->> 'lastDigest', 'hex'), (v_row ->> 'nextTurn')::integer, (v_row ->> 'nextEvidence')::integer, r.at
+    decode(v_row ->> 'lastDigest', 'hex'), (v_row ->> 'nextTurn')::integer, (v_row ->> 'nextEvidence')::integer,
+    (v_row ->> 'nextPresentation')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, r.at
   FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session AND r.seq = 1
   ON CONFLICT (tenant_id, session_id) DO UPDATE SET status = excluded.status, leg = excluded.leg, config = excluded.config,
     live_head = excluded.live_head, next_seq = excluded.next_seq, last_digest = excluded.last_digest, next_turn = excluded.next_turn,
-    next_evidence = excluded.next_evidence;
+    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch;
 
   DELETE FROM turnwright.heads x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
-  INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, open_turn)
-  SELECT v_tenant, v_session, h.head, h."from", h."atSeq", h."openTurn"
-  FROM jsonb_to_recordset(p -> 'heads') AS h(head uuid, "from" uuid, "atSeq" bigint, "openTurn" uuid);
+  INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, open_turn, reset_seq)
+  SELECT v_tenant, v_session, h.head, h."from", h."atSeq", h."openTurn", h.reset
+  FROM jsonb_to_recordset(p -> 'heads') AS h(head uuid, "from" uuid, "atSeq" bigint, "openTurn" uuid, reset bigint);
 
   DELETE FROM turnwright.turns x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
-  INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, outcome, reason, steps, bytes, priority, accepted_at, started_at, closed_at)
-  SELECT v_tenant, v_session, t.turn, t.head, t.number, t.status, t.outcome, t.reason, t.steps, t.bytes, t.priority, m.accepted, m.started, m.closed
-  FROM jsonb_to_recordset(p -> 'turns') AS t(turn uuid, head uuid, number integer, status text, outcome text, reason text, steps integer, bytes integer, priority integer)
+  INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, outcome, reason, steps, closed_seq, full_bytes, card_bytes, terms, priority, accepted_at, started_at, closed_at)
+  SELECT v_tenant, v_session, t.turn, t.head, t.number, t.status, t.outcome, t.reason, t.steps, t."closedSeq", t."fullBytes", t."cardBytes", decode(t.terms, 'base64'), t.priority, m.accepted, m.started, m.closed
+  FROM jsonb_to_recordset(p -> 'turns') AS t(turn uuid, head uuid, number integer, status text, outcome text, reason text, steps integer,
+    "closedSeq" bigint, "fullBytes" integer, "cardBytes" integer, terms text, priority integer)
   CROSS JOIN LATERAL (
     SELECT min(r.at) FILTER (WHERE r.kind = 'turn-accepted') AS accepted, min(r.at) FILTER (WHERE r.kind = 'turn-context') AS started,
       min(r.at) FILTER (WHERE r.kind = 'turn-closed') AS closed
@@ -48,9 +50,23 @@ BEGIN
   FROM jsonb_to_recordset(p -> 'evidence') AS e(ordinal integer, seq bigint, turn uuid, tool text);
 
   DELETE FROM turnwright.packets x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
-  INSERT INTO turnwright.packets (tenant_id, session_id, head_id, from_turn, to_turn, seq, bytes)
-  SELECT v_tenant, v_session, k.head, k."from", k."to", k.seq, k.bytes
-  FROM jsonb_to_recordset(p -> 'packets') AS k(head uuid, "from" integer, "to" integer, seq bigint, bytes integer);
+  INSERT INTO turnwright.packets (tenant_id, session_id, head_id, from_turn, to_turn, seq, bytes, quality)
+  SELECT v_tenant, v_session, k.head, k."from", k."to", k.seq, k.bytes, k.quality
+  FROM jsonb_to_recordset(p -> 'packets') AS k(head uuid, "from" integer, "to" integer, seq bigint, bytes integer, quality text);
+
+  DELETE FROM turnwright.edges x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
+  INSERT INTO turnwright.edges (tenant_id, session_id, turn_id, ordinal, kind, target, provenance, retracted)
+  SELECT v_tenant, v_session, e.turn, e.ordinal, e.kind, e."to", e.provenance, e.retracted
+  FROM jsonb_to_recordset(p -> 'edges') AS e(turn uuid, ordinal integer, kind text, "to" text, provenance text, retracted boolean);
+
+  DELETE FROM turnwright.presentations x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
+  INSERT INTO turnwright.presentations (tenant_id, session_id, ordinal, seq, turn_id, type)
+  SELECT v_tenant, v_session, x.ordinal, x.seq, x.turn, x.type
+  FROM jsonb_to_recordset(p -> 'presentations') AS x(ordinal integer, seq bigint, turn uuid, type text);
+
+  DELETE FROM turnwright.prefixes x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
+  INSERT INTO turnwright.prefixes (tenant_id, session_id, digest, seq)
+  SELECT v_tenant, v_session, decode(x.digest, 'hex'), x.seq FROM jsonb_to_recordset(p -> 'prefixes') AS x(digest text, seq bigint);
 
   INSERT INTO turnwright.actors (tenant_id, session_id, actor_id, turn_id, machine, version, revision, snapshot, status, compacted)
   SELECT v_tenant, v_session, a.actor, a.turn, a.machine, a.version, a.revision, a.snapshot, a.status, a.compacted

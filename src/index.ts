@@ -2,6 +2,7 @@
 
 export { type Config, type ConfigInput, defineConfig } from './app/config.ts';
 export * from './client/index.ts';
+export { type CardDefinition, type CardSpec, defineCard } from './context/cards/index.ts';
 export type { Domain } from './ledger/domains.ts';
 export type { Leg } from './providers/contract.ts';
 export type { Tool, ToolContext, ToolEffect, ToolOutput } from './tools/contract.ts';

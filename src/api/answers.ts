@@ -11,7 +11,7 @@ type SessionAnswer = z.infer<typeof schemas.session>;
 type TurnAnswer = z.infer<typeof schemas.turn>;
 type UsageAnswer = z.infer<typeof schemas.usage>;
 
-/** The system text is left out: it is prompt text. */
+/** The system text is left out: it is prompt text. The work contract is what its owner bound the session to. */
 export function sessionAnswer(row: SessionRow): SessionAnswer {
   const config = parseBody('session-created', JSON.parse(row.config));
   return {
@@ -21,6 +21,7 @@ export function sessionAnswer(row: SessionRow): SessionAnswer {
     ladder: config.ladder ?? null,
     policy: config.policy,
     tools: config.tools,
+    work_contract: config.workContract ?? null,
     locale: config.locale ?? null,
     timezone: config.timezone ?? null,
     metadata: config.metadata,

@@ -4,20 +4,21 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Services } from '../app/services.ts';
 import { mountBoard } from '../board/mount.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
-import { builtinTools } from '../tools/builtins/index.ts';
-import { createToolSurface } from '../tools/surface.ts';
 import { Authority } from './authorise.ts';
+import { CONTEXT_ROUTES } from './context-routes.ts';
 import type { ApiContext, ApiDeps, ApiLimits, Route } from './contract.ts';
 import { CONTROL_ROUTES } from './control-routes.ts';
 import { sendFailure } from './failures.ts';
 import { Metrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { operationsRoutes } from './operations-routes.ts';
+import { PRESENTATION_ROUTES } from './presentation-routes.ts';
 import { RateLimit } from './rate-limit.ts';
 import { readJsonOnly } from './read-json.ts';
 import { register } from './register.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
+import { sessionServices } from './session-services.ts';
 import { TurnFeeds } from './turn-feeds.ts';
 import { TURN_ROUTES } from './turn-routes.ts';
 
@@ -42,6 +43,8 @@ export interface RunningApi {
 export function apiRoutes(): readonly Route[] {
   const routes: readonly Route[] = [
     ...SESSION_ROUTES,
+    ...CONTEXT_ROUTES,
+    ...PRESENTATION_ROUTES,
     ...TURN_ROUTES,
     ...CONTROL_ROUTES,
     ...operationsRoutes(() => document),
@@ -75,6 +78,7 @@ export async function buildApi(deps: ApiDeps): Promise<FastifyInstance> {
     limits: { ...DEFAULT_LIMITS, ...deps.limits },
     feeds: new TurnFeeds(services),
     metrics: new Metrics(services),
+    sessions: sessionServices(services),
   };
   const authority = new Authority(services.pool, () => performance.now());
   const rateLimit = new RateLimit({
@@ -115,7 +119,7 @@ export async function startApi(
 ): Promise<RunningApi> {
   const app = await buildApi({
     services,
-    tools: createToolSurface([...builtinTools(), ...services.config.tools]).names(),
+    tools: services.surface.names(),
     loopback: isLoopback(host),
     ...(limits === undefined ? {} : { limits }),
   });

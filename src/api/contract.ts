@@ -5,6 +5,7 @@ import type { Services } from '../app/services.ts';
 import type { KeyHolder, Scope } from '../db/keys.ts';
 import type { ErrorCode } from '../ledger/errors.ts';
 import type { Metrics } from './metrics.ts';
+import type { SessionServices } from './session-services.ts';
 import type { TurnFeeds } from './turn-feeds.ts';
 
 /** Bounds that a test may tighten; what is left out has its default. */
@@ -30,12 +31,15 @@ export interface ApiContext extends Omit<ApiDeps, 'limits'> {
   readonly limits: ApiLimits;
   readonly feeds: TurnFeeds;
   readonly metrics: Metrics;
+  readonly sessions: SessionServices;
 }
 
 export interface Call<Body = unknown, Query = unknown> {
   readonly caller: KeyHolder;
   /** The `:id` of the path, a UUID in lower case; '' where the path has none. */
   readonly id: string;
+  /** Members of the path other than `:id`, as they were sent. */
+  readonly inPath: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
   readonly request: FastifyRequest;
@@ -54,6 +58,8 @@ export interface Route {
   readonly access: Scope | 'operator' | null;
   /** What an id that is no UUID, or another tenant's, is answered with. */
   readonly missing?: Extract<ErrorCode, 'session_not_found' | 'turn_not_found'>;
+  /** What members of the path other than `:id` look like; the handler looks them up. */
+  readonly inPath?: Readonly<Record<string, z.ZodType>>;
   readonly body?: z.ZodType;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;

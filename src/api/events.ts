@@ -12,6 +12,8 @@ interface EventEntry {
   readonly data: string;
   /** Durable: the record it comes from. Live: a frame of the bus. */
   readonly source: RecordKind | 'live';
+  /** Other records that tell the same. */
+  readonly alsoFrom?: readonly RecordKind[];
 }
 
 export const TURN_EVENTS = {
@@ -27,7 +29,7 @@ export const TURN_EVENTS = {
   },
   'turn.plan': {
     meaning: 'The history the turn carries was chosen.',
-    data: 'policy, runs, budget_tokens, spent_tokens, left_out',
+    data: 'policy, runs, packet {from, to, quality}?, promoted [numbers], degraded, budget_tokens, spent_tokens, left_out',
     source: 'context-plan',
   },
   'turn.recovering': {
@@ -66,9 +68,22 @@ export const TURN_EVENTS = {
     source: 'check-fired',
   },
   'context.compacted': {
-    meaning: 'Older turns are carried as a packet from now on.',
-    data: 'from, to, quality',
+    meaning:
+      'A summary stands for what leaves the requests: a packet for older turns, a handoff for those and for the steps of a turn that outgrew its model. With failed, none could be written, and the turn goes on with what is made without a model.',
+    data: 'by (packet or handoff); of a packet from, to, quality; of a handoff behind, through_step, quality; instead of quality: failed',
     source: 'packet',
+    alsoFrom: ['reset', 'compaction-failed'],
+  },
+  'prefix.changed': {
+    meaning:
+      'System text or tools are other than before, so what follows the first difference is sent uncached.',
+    data: 'from, to, part, bytes',
+    source: 'prefix-changed',
+  },
+  presentation: {
+    meaning: 'The turn shows a card.',
+    data: 'id, type, title, payload',
+    source: 'presentation',
   },
   'tool.started': { meaning: 'A tool call began.', data: 'step, index, name', source: 'live' },
   'tool.completed': {
@@ -129,8 +144,12 @@ export interface TurnEvent {
 
 /** The kinds of records that are events. */
 export const EVENT_KINDS: readonly RecordKind[] = [
-  ...new Set(Object.values(TURN_EVENTS).flatMap(({ source }) => (isKnownKind(source) ? [source] : []))),
+  ...new Set(Object.values<EventEntry>(TURN_EVENTS).flatMap(sourcesOf)),
 ];
+
+function sourcesOf({ source, alsoFrom = [] }: EventEntry): readonly RecordKind[] {
+  return source === 'live' ? alsoFrom : [source, ...alsoFrom];
+}
 
 /** The event a record is; null for one that tells a follower nothing. */
 export function eventOf(record: {
@@ -164,14 +183,17 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
     type: 'turn.reading',
     data: { source, act, domains, confidence },
   })),
-  'context-plan': reader('context-plan', ({ policy, runs, budgetTokens, spentTokens, leftOut }) => ({
+  'context-plan': reader('context-plan', (plan) => ({
     type: 'turn.plan',
     data: {
-      policy,
-      runs,
-      budget_tokens: budgetTokens,
-      spent_tokens: spentTokens,
-      left_out: leftOut,
+      policy: plan.policy,
+      runs: plan.runs,
+      ...(plan.packet === null ? {} : { packet: packetData(plan.packet) }),
+      promoted: plan.promoted.map(({ number }) => number),
+      degraded: plan.degraded,
+      budget_tokens: plan.budgetTokens,
+      spent_tokens: plan.spentTokens,
+      left_out: plan.leftOut,
     },
   })),
   'capacity-feedback': reader('capacity-feedback', ({ leg, reason, rejectedTokens, limitTokens }) => ({
@@ -200,9 +222,25 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
     type: 'check.fired',
     data: { step, check, verdict },
   })),
-  packet: reader('packet', ({ from, to, quality }) => ({
+  packet: reader('packet', (packet) => ({
     type: 'context.compacted',
-    data: { from, to, quality },
+    data: { by: 'packet', ...packetData(packet) },
+  })),
+  reset: reader('reset', ({ behind, throughStep, quality }) => ({
+    type: 'context.compacted',
+    data: { by: 'handoff', behind, through_step: throughStep, quality },
+  })),
+  'compaction-failed': reader('compaction-failed', ({ purpose, from, to, code }) => ({
+    type: 'context.compacted',
+    data: { by: purpose, ...(purpose === 'packet' ? { from, to } : {}), failed: code },
+  })),
+  'prefix-changed': reader('prefix-changed', ({ from, to, part, bytes }) => ({
+    type: 'prefix.changed',
+    data: { from, to, part, bytes },
+  })),
+  presentation: reader('presentation', ({ presentation: id, type, title, payload }) => ({
+    type: 'presentation',
+    data: { id, type, title, payload },
   })),
   'tool-result': reader('tool-result', ({ step, index, name, status, evidence, windowed }) => ({
     type: 'tool.completed',
@@ -226,6 +264,14 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
     data: { outcome, reason, steps },
   })),
 };
+
+function packetData({
+  from,
+  to,
+  quality,
+}: Pick<BodyOf<'packet'>, 'from' | 'to' | 'quality'>): Readonly<Record<string, Json>> {
+  return { from, to, quality };
+}
 
 export function isClosing(type: TurnEventType): boolean {
   return TURN_EVENTS[type].source === 'turn-closed';

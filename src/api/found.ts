@@ -1,5 +1,6 @@
 /** What a route looks up, or the refusal that names what is missing. Another tenant's is missing too. */
 import type { SessionRef } from '../db/contract.ts';
+import type { KeyHolder } from '../db/keys.ts';
 import { findTurn, findTurnWithRecords, type TurnRow } from '../db/queries/find-turn.ts';
 import { readSession, type SessionRow } from '../db/queries/read-sessions.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
@@ -41,4 +42,9 @@ export function turnNotFound(id: string): TurnwrightError {
 
 export function refOf(tenant: string, row: { readonly session: string }): SessionRef {
   return { tenant, session: row.session };
+}
+
+/** Whether the key may see what was said to a model and by it. */
+export function readsContent({ scopes }: KeyHolder): boolean {
+  return scopes.includes('content');
 }

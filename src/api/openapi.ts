@@ -66,7 +66,7 @@ function parametersOf(route: Route): readonly Document[] {
     name: match[1],
     in: 'path',
     required: true,
-    schema: { type: 'string', format: 'uuid' },
+    schema: pathSchema(route, match[1] ?? ''),
   }));
   const inHeader = (route.headers ?? []).map((header) => ({
     ...header,
@@ -78,10 +78,15 @@ function parametersOf(route: Route): readonly Document[] {
   const inQuery = Object.entries(shape).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: false,
+    required: !(schema as z.ZodType).safeParse(undefined).success,
     schema: jsonSchema(schema as z.ZodType, 'input'),
   }));
   return [...inPath, ...inHeader, ...inQuery];
+}
+
+function pathSchema({ inPath = {} }: Route, name: string): Document {
+  const schema = inPath[name];
+  return schema === undefined ? { type: 'string', format: 'uuid' } : jsonSchema(schema, 'input');
 }
 
 function answersOf(route: Route): Document {

@@ -33,6 +33,7 @@ export function register(app: FastifyInstance, context: ApiContext, gate: Gate, 
       const answer = await route.handle(context, {
         caller: callers.get(request) ?? NOBODY,
         id: idOf(route, request),
+        inPath: request.params as Readonly<Record<string, string>>,
         body: bodyOf(route, request),
         query: parsed(route.query, request.query, 'query'),
         request,

@@ -8,6 +8,8 @@ import { TURN_STATES } from './turn-state.ts';
 
 const MAX_NAME_CHARS = 100;
 const MAX_TOOLS = 1_000;
+/** It stands in every request. */
+const MAX_CONTRACT_CHARS = 8_000;
 const MAX_METADATA_KEYS = 64;
 const MAX_INPUT_BLOCKS = 100;
 const MAX_PRIORITY = 1_000;
@@ -22,6 +24,11 @@ const metadata = z
 const count = z.int().nonnegative();
 const time = z.iso.datetime();
 
+/** A closed list of words, whose refusal names them. */
+function oneOf<const Words extends readonly [string, ...string[]]>(...words: Words) {
+  return z.enum(words, { error: `allowed is ${words.map((word) => JSON.stringify(word)).join(', ')}` });
+}
+
 /** The options of `plan` the contract names; each is kept with the session. */
 const planOptions = z.strictObject({
   keepTurns: count.optional(),
@@ -31,10 +38,17 @@ const planOptions = z.strictObject({
   contextWindow: z.int().positive().optional(),
   maxTokens: z.int().positive().optional(),
   reserveTokens: count.optional(),
-  reserve: json.optional(),
-  surface: json.optional(),
-  promotedShare: z.number().min(0).max(1).optional(),
-  eligibility: json.optional(),
+  reserve: oneOf('window', 'horizon').optional().describe('What the reply is charged to.'),
+  surface: oneOf('all').optional().describe('Every tool, deferred ones included.'),
+  promotedShare: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Share of the history held for turns that more than their age speaks for.'),
+  eligibility: oneOf('recency', 'signal').optional().describe('What may make a turn whole.'),
+  signals: oneOf('all', 'minimal').optional().describe('minimal follows no words and no links.'),
+  steady: z.boolean().optional().describe('The boundary of the newest whole turns moves in steps.'),
 });
 
 export const newSession = z.strictObject({
@@ -48,6 +62,12 @@ export const newSession = z.strictObject({
     .optional(),
   tools: z.array(name).max(MAX_TOOLS).optional().describe('Tools the session may use; all when left out.'),
   system: z.string().optional(),
+  workContract: z
+    .string()
+    .max(MAX_CONTRACT_CHARS)
+    .refine((text) => text.trim() !== '', 'a text that is not blank')
+    .optional()
+    .describe('What the session is bound to do: said beside every directive.'),
   locale: z.string().refine(isLocale, 'a BCP 47 language tag such as en-GB').optional(),
   timezone: z.string().refine(isTimezone, 'an IANA time zone such as Europe/Paris').optional(),
   metadata: metadata.optional(),
@@ -112,6 +132,7 @@ export const session = z.strictObject({
   ladder: z.array(z.string()).nullable(),
   policy: z.strictObject({ name: z.string(), options: z.record(z.string(), json) }),
   tools: z.array(z.string()).nullable(),
+  work_contract: z.string().nullable(),
   locale: z.string().nullable(),
   timezone: z.string().nullable(),
   metadata: z.record(z.string(), json),

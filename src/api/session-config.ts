@@ -2,6 +2,7 @@
 import type { Config } from '../app/config.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { JsonObject } from '../ledger/json.ts';
+import type { Leg } from '../providers/contract.ts';
 import type { SessionConfig } from '../runtime/sessions.ts';
 import type { NewSession } from './schemas.ts';
 
@@ -20,6 +21,7 @@ export function sessionConfig(sent: NewSession, deployment: Deployment): Session
     policy: { name: 'plan', options: options as JsonObject },
     tools: tools === null ? null : [...tools],
     system: sent.system ?? '',
+    ...(sent.workContract === undefined ? {} : { workContract: sent.workContract }),
     ...(sent.locale === undefined ? {} : { locale: sent.locale }),
     ...(sent.timezone === undefined ? {} : { timezone: sent.timezone }),
     metadata: sent.metadata ?? {},
@@ -37,13 +39,13 @@ function legsOf(
     const first = names[0];
     if (first === undefined)
       throw new TurnwrightError('invalid_request', 'The ladder has no leg. Name at least one.');
-    for (const name of names) mustBeLeg(name, deployment);
+    for (const name of names) legNamed(name, deployment);
     return { leg: first, ladder: names };
   }
   const chosen = leg ?? deployment.defaultLeg ?? deployment.legs[0]?.name;
   if (chosen === undefined)
     throw new TurnwrightError('unknown_leg', 'No leg is configured. Add one to turnwright.config.ts.');
-  mustBeLeg(chosen, deployment);
+  legNamed(chosen, deployment);
   return { leg: chosen, ladder: null };
 }
 
@@ -56,9 +58,11 @@ function ladderNamed(name: string, { ladders }: Deployment): readonly string[] {
   );
 }
 
-function mustBeLeg(name: string, { legs }: Deployment): void {
+/** @throws TurnwrightError `unknown_leg`, naming those there are. */
+export function legNamed(name: string, { legs }: Pick<Deployment, 'legs'>): Leg {
+  const found = legs.find((leg) => leg.name === name);
+  if (found !== undefined) return found;
   const names = legs.map((leg) => leg.name);
-  if (names.includes(name)) return;
   throw new TurnwrightError(
     'unknown_leg',
     `There is no leg ${JSON.stringify(name)}. ${listed('legs', names)}`,

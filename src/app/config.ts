@@ -1,6 +1,7 @@
 /** Everything a process is told at its start: the environment first, then the file, then defaults. */
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { CardDefinition } from '../context/cards/index.ts';
 import type { Leg } from '../providers/contract.ts';
 import { POOLS, type Pool } from '../queues/contract.ts';
 import { DEFAULT_TENANT_LIMITS } from '../runtime/admission.ts';
@@ -54,6 +55,8 @@ export interface Config {
   readonly ladders: Readonly<Record<string, readonly string[]>>;
   readonly defaultLeg?: string;
   readonly tools: readonly Tool[];
+  /** Kinds of card beside the built-in ones. */
+  readonly cards: readonly CardDefinition[];
   readonly pools: Readonly<Record<Pool, PoolSettings>>;
   readonly probe: { readonly hosted: 'off' | 'full' };
   readonly intent: { readonly escalate: boolean };
@@ -121,6 +124,7 @@ function withDefaults(input: ConfigInput, cwd: string): Config {
     legs: (input.legs ?? []).map((leg) => ({ timeoutMs: DEFAULT_CALL_TIMEOUT_MS, ...leg })),
     ladders: input.ladders ?? {},
     tools: input.tools ?? [],
+    cards: input.cards ?? [],
     pools: poolsOf(input.pools ?? {}),
     probe: { hosted: 'off', ...input.probe },
     intent: { escalate: false, ...input.intent },

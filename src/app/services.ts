@@ -1,5 +1,6 @@
 /** Opens what a process talks to, in order, and closes it in the opposite one. */
 import { randomBytes } from 'node:crypto';
+import { BUILTIN_CARDS, type Cards, createCards } from '../context/cards/index.ts';
 import {
   createPool,
   PostgresDeltas,
@@ -22,10 +23,15 @@ import {
 } from '../queues/index.ts';
 import { Admission } from '../runtime/admission.ts';
 import { Engine, type EngineOptions } from '../runtime/engine.ts';
+import { Planning } from '../runtime/planning.ts';
+import { Profiles } from '../runtime/profiles.ts';
 import { stuckLimits } from '../runtime/stuck-reasons.ts';
 import { StuckWatch } from '../runtime/stuck-watch.ts';
 import { Sweeper } from '../runtime/sweeper.ts';
 import { TurnCache } from '../runtime/turn-cache.ts';
+import { builtinTools } from '../tools/builtins/index.ts';
+import { cardTool } from '../tools/cards.ts';
+import { createToolSurface, type ToolSurface } from '../tools/surface.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './logger.ts';
@@ -50,6 +56,10 @@ export interface Services {
   readonly bus: Bus;
   readonly engine: Engine;
   readonly turns: TurnCache;
+  readonly planning: Planning;
+  /** One a process: workers and dry plans are sized by the same figures. */
+  readonly legProfiles: Profiles;
+  readonly surface: ToolSurface;
   readonly sweeper: Sweeper;
   readonly newId: () => string;
   /** Everything but the database of an embedded stack, which its owner stops. */
@@ -84,10 +94,8 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   });
   const afterSweep = () => watch.look();
   sweeper = openSweeper(config, { upkeep, queue, admission, afterSweep, onError });
-  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const turns = new TurnCache(store);
-  const onClosed: EngineOptions['onClosed'] = (session, closed) => turns.keep(session, closed);
-  const engine = new Engine({ store, registry: MACHINES, admission, clock: systemClock, timezone, onClosed });
+  const cards = createCards([...BUILTIN_CARDS, ...config.cards]);
+  const profiles = new PostgresProfiles(pool);
   return {
     config,
     logger,
@@ -95,13 +103,14 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     pool,
     store,
     upkeep,
-    profiles: new PostgresProfiles(pool),
+    profiles,
     rateLimits: new PostgresRateLimits(pool),
     notices,
     queue,
     bus,
-    engine,
-    turns,
+    ...openEngine({ store, admission, cards }),
+    legProfiles: new Profiles({ store: profiles, clock: systemClock, onError }),
+    surface: toolsOf(cards, config),
     sweeper,
     newId: () => uuidv7(Date.now(), randomBytes(16)),
     close: async () => {
@@ -113,6 +122,26 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
       await Promise.all([pool.end(), upkeepPool.end()]);
     },
   };
+}
+
+/** The engine, and what this process keeps of turns for the requests to come. */
+function openEngine(
+  parts: Pick<EngineOptions, 'store' | 'admission' | 'cards'>,
+): Pick<Services, 'engine' | 'turns' | 'planning'> {
+  const turns = new TurnCache(parts.store);
+  const engine = new Engine({
+    ...parts,
+    registry: MACHINES,
+    clock: systemClock,
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    onClosed: (session, closed) => turns.keep(session, closed),
+  });
+  return { engine, turns, planning: new Planning(engine.indexes, turns) };
+}
+
+/** Every tool of the deployment: what is built in, a tool for each card, and what the configuration adds. */
+function toolsOf({ all }: Cards, { tools }: Config): ToolSurface {
+  return createToolSurface([...builtinTools(), ...all.map(cardTool), ...tools]);
 }
 
 function openPools(url: string, onError: (error: unknown) => void) {

@@ -4,14 +4,13 @@ import { LIMITS_CHANNEL } from '../db/index.ts';
 import { type JobRef, POOLS, type Pool, type PoolWorker } from '../queues/contract.ts';
 import { settledWithin } from '../queues/deadline.ts';
 import { Heartbeat } from '../runtime/heartbeat.ts';
-import { Profiles } from '../runtime/profiles.ts';
+import { sessionMemory } from '../runtime/memory.ts';
 import { RateLimiter } from '../runtime/rate-limiter.ts';
 import { RequestBuilder } from '../runtime/request.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
 import { SessionConfigs } from '../runtime/sessions.ts';
 import { PoolSlots } from '../runtime/slots.ts';
-import { builtinTools } from '../tools/builtins/index.ts';
-import { createToolSurface } from '../tools/surface.ts';
+import { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
 import { createLegs } from './legs.ts';
 import type { Services } from './services.ts';
@@ -149,12 +148,14 @@ async function takeJobs(
 }
 
 function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
-  const { config, store, engine, turns, bus, newId } = services;
+  const { config, store, engine, turns, planning, surface, bus, newId } = services;
   return {
     host,
     configs: new SessionConfigs(engine),
-    profiles: new Profiles({ store: services.profiles, clock: engine.clock, onError: host.onError }),
-    requests: new RequestBuilder(store, turns),
+    profiles: services.legProfiles,
+    requests: new RequestBuilder(planning, turns),
+    ahead: new SummariesAhead(engine, planning, newId),
+    memory: (loaded) => sessionMemory({ store, indexes: engine.indexes, turns }, loaded),
     limiter: new RateLimiter({
       store: services.rateLimits,
       workerId: host.workerId,
@@ -163,7 +164,7 @@ function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
       onError: host.onError,
     }),
     turns,
-    surface: createToolSurface([...builtinTools(), ...config.tools]),
+    surface,
     bus,
     root: config.root,
     newId,

@@ -9,6 +9,7 @@ interface Entry {
 
 const turn = () => import('./commands/turn.ts');
 const session = () => import('./commands/session.ts');
+const context = () => import('./commands/session-context.ts');
 const keys = () => import('./commands/keys.ts');
 
 export const COMMANDS: readonly Entry[] = [
@@ -30,6 +31,18 @@ export const COMMANDS: readonly Entry[] = [
   entry('turn retry', 'Set a parked or stuck turn going', async () => ({ command: (await turn()).retry })),
   entry('session create', 'Create a session', async () => ({ command: (await session()).create })),
   entry('session show', 'Show a session', async () => ({ command: (await session()).show })),
+  entry('session plan', 'Plan the next turn without sending it', async () => ({
+    command: (await context()).plan,
+  })),
+  entry('session context', 'Show what the last request was made of', async () => ({
+    command: (await context()).context,
+  })),
+  entry('session recall', 'Read back what a session recorded', async () => ({
+    command: (await context()).recall,
+  })),
+  entry('session compact', 'Begin the summary the next plan wants', async () => ({
+    command: (await context()).compact,
+  })),
   entry('session verify', "Check a session's records", async () => ({ command: (await session()).verify })),
   entry('session rebuild', 'Make the projections of a session anew', async () => ({
     command: (await session()).rebuild,

@@ -1,5 +1,6 @@
 /** The shapes of requests and answers, as the server's own schemas state them. Types only: no code of the server. */
 import type { z } from 'zod';
+import type * as contexts from '../api/context-schemas.ts';
 import type { TurnEventType } from '../api/events.ts';
 import type * as schemas from '../api/schemas.ts';
 import type * as explanations from '../api/why-schema.ts';
@@ -14,6 +15,21 @@ export type Rebuild = z.infer<typeof schemas.rebuild>;
 export type Verdict = z.infer<typeof schemas.verdict>;
 export type StuckTurn = z.infer<typeof schemas.stuckTurn>;
 export type Why = explanations.Why;
+export type DryPlan = z.infer<typeof contexts.dryPlan>;
+export type PlanFor = Partial<z.infer<typeof contexts.planQuery>>;
+export type SessionContext = z.infer<typeof contexts.sessionContext>;
+export type SentRequest = z.infer<typeof contexts.sentRequest>;
+export type Recalled = z.infer<typeof contexts.recalled>;
+export type Compacted = z.infer<typeof contexts.compacted>;
+export type Presentation = z.infer<typeof contexts.presentation>;
+export type PresentationsPage = Partial<z.infer<typeof contexts.presentationsQuery>>;
+export type Presentations = {
+  readonly presentations: readonly Presentation[];
+  /** null on the last page. */
+  readonly next_cursor: string | null;
+};
+export type Feedback = z.infer<typeof contexts.newFeedback>;
+export type Link = z.infer<typeof contexts.newRetraction>;
 export type LegInfo = z.infer<typeof schemas.leg>;
 export type TurnInput = schemas.NewTurn['input'];
 

@@ -1,18 +1,7 @@
 /** The TypeScript client. Runs wherever `fetch` does. */
-import type {
-  LegInfo,
-  NewSession,
-  Rebuild,
-  Replay,
-  Session,
-  StuckTurn,
-  Turn,
-  TurnInput,
-  TurnOptions,
-  Verdict,
-  Why,
-} from './contract.ts';
+import type { LegInfo, Replay, SentRequest, StuckTurn, Turn, Why } from './contract.ts';
 import { type Fetch, Http } from './http.ts';
+import { Sessions } from './sessions.ts';
 import { TurnHandle } from './turn-handle.ts';
 
 export interface TurnwrightOptions {
@@ -43,52 +32,6 @@ export class Turnwright {
   }
 }
 
-class Sessions {
-  readonly #http: Http;
-
-  constructor(http: Http) {
-    this.#http = http;
-  }
-
-  async create(session: NewSession = {}, signal?: AbortSignal): Promise<Session> {
-    const answer = await this.#http.json<{ session: Session }>('POST', '/v1/sessions', {
-      body: session,
-      signal,
-    });
-    return answer.session;
-  }
-
-  async get(id: string, signal?: AbortSignal): Promise<Session> {
-    const answer = await this.#http.json<{ session: Session }>('GET', sessionPath(id), { signal });
-    return answer.session;
-  }
-
-  /** Checks every record of the session against its chain. */
-  async verify(id: string, signal?: AbortSignal): Promise<Verdict> {
-    return this.#http.json('GET', `${sessionPath(id)}/verify`, { signal });
-  }
-
-  /** Makes every projection of the session anew of its records and events, and mends what differs. */
-  async rebuild(id: string, signal?: AbortSignal): Promise<Rebuild> {
-    return this.#http.json('POST', `${sessionPath(id)}/rebuild`, { signal });
-  }
-
-  /** Enqueues a turn; it runs whether anybody follows it or not. */
-  async turn(
-    id: string,
-    input: TurnInput,
-    { idempotencyKey = crypto.randomUUID(), ...options }: TurnOptions = {},
-    signal?: AbortSignal,
-  ): Promise<TurnHandle> {
-    const { turn } = await this.#http.json<{ turn: Turn }>('POST', `${sessionPath(id)}/turns`, {
-      body: { input, ...options },
-      headers: { 'idempotency-key': idempotencyKey },
-      signal,
-    });
-    return new TurnHandle(this.#http, turn.id);
-  }
-}
-
 class Turns {
   readonly #http: Http;
 
@@ -110,6 +53,11 @@ class Turns {
     return this.#http.json('GET', `/v1/turns/${encodeURIComponent(id)}/replay`, { signal });
   }
 
+  /** The request a step sent, made again from the records; its words for a key with the scope `content`. */
+  async request(id: string, step: number, signal?: AbortSignal): Promise<SentRequest> {
+    return this.#http.json('GET', `/v1/turns/${encodeURIComponent(id)}/request?step=${step}`, { signal });
+  }
+
   /** What a turn waits for, or how it ended, in a few sentences, with the facts they are made of. */
   async why(id: string, signal?: AbortSignal): Promise<Why> {
     return this.#http.json('GET', `/v1/turns/${encodeURIComponent(id)}/why`, { signal });
@@ -122,8 +70,4 @@ class Turns {
     });
     return answer.turns;
   }
-}
-
-function sessionPath(id: string): string {
-  return `/v1/sessions/${encodeURIComponent(id)}`;
 }

@@ -1,6 +1,7 @@
 /** What one hop changes, row by row. */
 import type { ChainedRecord } from '../ledger/chain.ts';
 import type { Outcome } from '../ledger/kinds.ts';
+import type { TurnLink } from '../ledger/turn-card.ts';
 import type { ActorStatus, ClaimName, SessionRef, StoredPacketRow } from './contract.ts';
 
 export interface ActorChange {
@@ -26,6 +27,9 @@ export interface Commit extends SessionRef {
   readonly lastDigest: string;
   readonly nextTurn: number;
   readonly nextEvidence: number;
+  readonly nextPresentation: number;
+  readonly prefix: string | null;
+  readonly epoch: number;
   readonly settle?: ClaimName & {
     readonly actor: string;
     readonly child: string;
@@ -70,6 +74,12 @@ export interface Commit extends SessionRef {
   readonly heads: readonly { readonly head: string; readonly openTurn: string | null }[];
   readonly packets: readonly (StoredPacketRow & { readonly head: string })[];
   readonly evidence: readonly EvidenceRow[];
+  readonly edges: readonly EdgeRow[];
+  readonly retractedEdges: readonly Pick<EdgeRow, 'turn' | 'kind' | 'to'>[];
+  readonly presentations: readonly PresentationRow[];
+  readonly prefixes: readonly PrefixRow[];
+  /** Heads whose newest reset stands in that record. */
+  readonly resets: readonly { readonly head: string; readonly seq: number }[];
 }
 
 export interface EventRow {
@@ -90,13 +100,35 @@ export interface EvidenceRow {
   readonly tool: string;
 }
 
+/** A link of a closed turn, in the order its card has them. */
+export interface EdgeRow extends TurnLink {
+  readonly turn: string;
+  readonly ordinal: number;
+}
+
+export interface PresentationRow {
+  readonly ordinal: number;
+  readonly seq: number;
+  readonly turn: string;
+  readonly type: string;
+}
+
+export interface PrefixRow {
+  readonly digest: string;
+  readonly seq: number;
+}
+
 export interface TurnChange {
   readonly turn: string;
   readonly status: 'running' | 'closed';
   readonly outcome?: Outcome;
   readonly reason?: string;
   readonly steps?: number;
-  readonly bytes?: number;
+  readonly closedSeq?: number;
+  readonly fullBytes?: number;
+  readonly cardBytes?: number;
+  /** Base64. */
+  readonly terms?: string;
 }
 
 export interface OutboxRow {

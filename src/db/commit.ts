@@ -17,6 +17,11 @@ const LISTS = [
   'heads',
   'packets',
   'evidence',
+  'edges',
+  'retractedEdges',
+  'presentations',
+  'prefixes',
+  'resets',
 ] as const;
 
 export function commitJson(commit: Commit): string {
@@ -28,6 +33,9 @@ export function commitJson(commit: Commit): string {
     lastDigest: commit.lastDigest,
     nextTurn: commit.nextTurn,
     nextEvidence: commit.nextEvidence,
+    nextPresentation: commit.nextPresentation,
+    prefix: commit.prefix,
+    epoch: commit.epoch,
     actors: commit.actors,
   };
   if (commit.create !== undefined) wire.create = commit.create;

@@ -1,4 +1,5 @@
 /** What the runtime needs of storage. One suite holds every implementation to it. */
+import type { TurnLink } from '../ledger/turn-card.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
 import type { RecordView } from '../ledger/view.ts';
 import type { Commit } from './commit-contract.ts';
@@ -26,6 +27,11 @@ export interface SessionHead extends SessionRef {
   readonly lastDigest: string;
   readonly nextTurn: number;
   readonly nextEvidence: number;
+  readonly nextPresentation: number;
+  /** Digest of the prefix that the newest planned turn was sent with. */
+  readonly prefix: string | null;
+  /** Counts changes of what was projected before: what a process remembers of an earlier one is stale. */
+  readonly epoch: number;
   /** Somebody follows the session's turns live. */
   readonly watched: boolean;
 }
@@ -89,7 +95,37 @@ export interface StoredPacketRow {
   readonly from: number;
   readonly to: number;
   readonly seq: number;
+  /** As it weighs in a request. */
   readonly bytes: number;
+  readonly quality: 'model' | 'deterministic';
+}
+
+/** A closed turn as the planner's index keeps it. */
+export interface IndexedTurnRow {
+  readonly number: number;
+  readonly fullBytes: number;
+  readonly cardBytes: number;
+  /** Base64. */
+  readonly terms: string;
+  readonly links: readonly TurnLink[];
+}
+
+/** How far a process has indexed a head: the newest turn, and the record of the newest packet; 0 for none. */
+export interface IndexedTo {
+  readonly turn: number;
+  readonly packetSeq: number;
+}
+
+/** Turns that one reading of `ToPlan` brings at most. */
+export const TO_PLAN_TURNS = 256;
+
+/** What a step that is still to be planned needs of its head, past `after`. `turns` stop short after `TO_PLAN_TURNS`. */
+export interface ToPlan {
+  readonly after: number;
+  readonly turns: readonly IndexedTurnRow[];
+  readonly packets: readonly StoredPacketRow[];
+  /** The record of the newest reset on the head. */
+  readonly reset: number | null;
 }
 
 export interface Claim {
@@ -99,23 +135,22 @@ export interface Claim {
   readonly records: readonly RawRecord[];
   /** `records` are all of the turn's; false when they are those that the call needs. */
   readonly whole: boolean;
-  /** `[number, bytes]` newest first, only for a step that has no plan yet. */
-  readonly closed: readonly (readonly [number, number])[] | null;
-  readonly packets: readonly StoredPacketRow[] | null;
+  /** Only for a step that has no plan yet. */
+  readonly toPlan: ToPlan | null;
 }
 
 /** What a claiming process remembers of the call's session and turn. */
 export interface KnownTurn {
   readonly nextSeq: number;
   readonly head: string;
-  /** The turn's number when it is still to be planned, else null. */
-  readonly planTurn: number | null;
+  /** The turn is still to be planned. */
+  readonly toPlan: boolean;
 }
 
 /** A claim under which nothing was appended to the session since `KnownTurn.nextSeq`; else the whole claim. */
 export type KnownClaim =
   | { readonly changed: Claim }
-  | (Pick<Claim, 'call' | 'closed' | 'packets'> & { readonly watched: boolean; readonly changed?: never });
+  | (Pick<Claim, 'call' | 'toPlan'> & { readonly watched: boolean; readonly changed?: never });
 
 export interface RawRecord extends Omit<RecordView, 'body'> {
   readonly body: string;
@@ -138,18 +173,29 @@ export interface AcceptState {
  */
 export type ApplyResult = 'applied' | 'conflict' | 'superseded' | 'duplicate';
 
+export interface ClosingRow {
+  readonly number: number;
+  readonly turn: string;
+  /** Of the `turn-closed` record; null when it was erased. */
+  readonly body: string | null;
+}
+
 export interface HistoryTurn {
   readonly number: number;
   readonly turn: string;
   readonly records: readonly RawRecord[];
 }
 
-export interface TurnGist {
+/** A closed turn of some session of the tenant. */
+export interface TenantTurn {
+  readonly session: string;
+  readonly turn: string;
   readonly number: number;
-  /** The body of the turn's `turn-accepted` record. */
-  readonly accepted: string;
-  readonly outcome: string | null;
-  readonly evidence: readonly { readonly ordinal: number; readonly tool: string }[];
+  /** Base64. */
+  readonly terms: string;
+  /** The record that closed it. */
+  readonly closedSeq: number;
+  readonly closedAt: string;
 }
 
 /** Inside one tenant; the first seven are the hot path, one statement each. */
@@ -158,6 +204,7 @@ export interface Store {
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
     token: number,
+    indexed: IndexedTo,
   ): Promise<Claim | null>;
   /** The same claim, which brings only what the process does not know. */
   claimKnown(
@@ -165,6 +212,7 @@ export interface Store {
     worker: string,
     token: number,
     known: KnownTurn,
+    indexed: IndexedTo,
   ): Promise<KnownClaim | null>;
   load(ref: ActorRef): Promise<Loaded | null>;
   loadSession(ref: SessionRef, idempotencyKey: string | null): Promise<AcceptState | null>;
@@ -176,22 +224,33 @@ export interface Store {
   markStarted(ref: ActorRef & { readonly child: string }, claim: ClaimName): Promise<boolean>;
   turnRecords(ref: SessionRef, turn: string): Promise<readonly RawRecord[]>;
   history(ref: SessionRef, head: string, from: number, to: number): Promise<readonly HistoryTurn[]>;
-  closedTurns(
+  /** Closed turns of a head after turn `after`, oldest first. */
+  indexedTurns(
     ref: SessionRef,
     head: string,
-    before: number,
+    after: number,
     limit: number,
-  ): Promise<readonly (readonly [number, number])[]>;
+  ): Promise<readonly IndexedTurnRow[]>;
+  /** All of it read anew, as a dry plan needs it. */
+  toPlan(ref: SessionRef, head: string, indexed: IndexedTo): Promise<ToPlan>;
+  /** Bodies of the records that closed these turns of a head, oldest first. */
+  closings(ref: SessionRef, head: string, from: number, to: number): Promise<readonly ClosingRow[]>;
+  /** The newest closed turns of the tenant before the turn `before`, leaving out one session. */
+  tenantTurns(ref: SessionRef, before: string | null, limit: number): Promise<readonly TenantTurn[]>;
+  /** The body of a presentation's record; null where the session has none of that number. */
+  presentation(ref: SessionRef, ordinal: number): Promise<string | null>;
+  /** The body of the prefix with that digest. */
+  prefix(ref: SessionRef, digest: string): Promise<string | null>;
+  /** The id of a turn of a head by its number. */
+  turnId(ref: SessionRef, head: string, number: number): Promise<string | null>;
+  /** Whether an actor of this machine has not ended in the session. */
+  isActive(ref: SessionRef, machine: string): Promise<boolean>;
   sessionConfig(ref: SessionRef): Promise<string | null>;
   recordBody(ref: SessionRef, seq: number): Promise<string | null>;
   /** The whole result, or null where the session has no such evidence. */
   evidence(ref: SessionRef, ordinal: number): Promise<string | null>;
-  /** The stored packet over exactly these turns. */
-  findPacket(ref: SessionRef, head: string, from: number, to: number): Promise<StoredPacketRow | null>;
   /** Ids that exist, newest first. */
   evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]>;
-  /** Turns of a head by number, for a packet: directive, outcome and evidence of each. */
-  turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]>;
   /** All that is stored of a session beside its records, read in one transaction. null where there is no such session. */
   sessionState(ref: SessionRef): Promise<SessionState | null>;
   /** Every record in order, streamed in pages. */

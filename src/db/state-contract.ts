@@ -5,8 +5,11 @@
 import type { Outcome } from '../ledger/kinds.ts';
 import type {
   ActorStatus,
+  EdgeRow,
   EventRow,
   EvidenceRow,
+  PrefixRow,
+  PresentationRow,
   SessionHead,
   SessionRef,
   StoredPacketRow,
@@ -22,6 +25,8 @@ export interface HeadRow {
   readonly from: string | null;
   readonly atSeq: number;
   readonly openTurn: string | null;
+  /** The record of the newest reset. */
+  readonly reset: number | null;
 }
 
 export interface TurnRowState extends TurnPlace {
@@ -29,8 +34,12 @@ export interface TurnRowState extends TurnPlace {
   readonly outcome: Outcome | null;
   readonly reason: string | null;
   readonly steps: number;
-  /** Rendered size once closed. */
-  readonly bytes: number | null;
+  /** The record that closed it, and what that says of it. */
+  readonly closedSeq: number | null;
+  readonly fullBytes: number | null;
+  readonly cardBytes: number | null;
+  /** Base64. */
+  readonly terms: string | null;
 }
 
 export interface KeyRow {
@@ -97,6 +106,9 @@ export interface Projections {
   readonly keys: readonly KeyRow[];
   readonly evidence: readonly EvidenceRow[];
   readonly packets: readonly (StoredPacketRow & { readonly head: string })[];
+  readonly edges: readonly (EdgeRow & { readonly retracted: boolean })[];
+  readonly presentations: readonly PresentationRow[];
+  readonly prefixes: readonly PrefixRow[];
   readonly actors: readonly ActorRow[];
   readonly calls: readonly CallRow[];
   readonly timers: readonly TimerRow[];

@@ -10,8 +10,11 @@ import type {
   ApplyResult,
   Claim,
   ClaimName,
+  ClosingRow,
   Commit,
   HistoryTurn,
+  IndexedTo,
+  IndexedTurnRow,
   KnownClaim,
   KnownTurn,
   Loaded,
@@ -20,11 +23,13 @@ import type {
   SessionRef,
   SessionState,
   Store,
-  StoredPacketRow,
-  TurnGist,
+  TenantTurn,
+  ToPlan,
 } from './contract.ts';
 import { databaseError, errorCode, run, withTenant } from './pool.ts';
+import { readClosings } from './queries/read-closings.ts';
 import { readSessionState } from './queries/read-session-state.ts';
+import { readTenantTurns } from './queries/read-tenant-turns.ts';
 import { readRecords } from './read-records.ts';
 
 const REFUSALS: Readonly<Record<string, ApplyResult>> = {
@@ -34,15 +39,6 @@ const REFUSALS: Readonly<Record<string, ApplyResult>> = {
 };
 /** Two acceptances or closes that race for one number: the loser loads again. */
 const RACED_CONSTRAINTS = new Set(['turns_number', 'accepted_keys_tenant_id_session_id_key_pk']);
-
-const TURN_GISTS = `
-  SELECT t.number, t.outcome, coalesce(r.body, b.body) AS accepted, (
-    SELECT coalesce(json_agg(json_build_object('ordinal', e.ordinal, 'tool', e.tool) ORDER BY e.ordinal), '[]'::json)
-    FROM turnwright.evidence e WHERE e.tenant_id = t.tenant_id AND e.session_id = t.session_id AND e.turn_id = t.turn_id) AS evidence
-  FROM turnwright.turns t
-  JOIN turnwright.records r ON r.tenant_id = t.tenant_id AND r.session_id = t.session_id AND r.turn_id = t.turn_id AND r.kind = 'turn-accepted'
-  LEFT JOIN turnwright.bodies b ON b.tenant_id = r.tenant_id AND b.session_id = r.session_id AND b.digest = r.body_digest
-  WHERE t.tenant_id = $1 AND t.session_id = $2 AND t.head_id = $3 AND t.number BETWEEN $4 AND $5 ORDER BY t.number`;
 
 type Scalar<T> = { readonly value: T };
 
@@ -57,20 +53,25 @@ export class PostgresStore implements Store {
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
     token: number,
+    indexed: IndexedTo,
   ): Promise<Claim | null> {
-    const values = [ref.tenant, ref.session, ref.actor, ref.child, ref.dispatch, worker, token];
-    return this.#scalar('claim', 'SELECT turnwright.claim($1, $2, $3, $4, $5, $6, $7) AS value', values);
+    const { tenant, session, actor, child, dispatch } = ref;
+    const values = [tenant, session, actor, child, dispatch, worker, token, indexed.turn, indexed.packetSeq];
+    const text = 'SELECT turnwright.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) AS value';
+    return this.#scalar('claim', text, values);
   }
 
   claimKnown(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,
     token: number,
-    { nextSeq, head, planTurn }: KnownTurn,
+    { nextSeq, head, toPlan }: KnownTurn,
+    { turn, packetSeq }: IndexedTo,
   ): Promise<KnownClaim | null> {
     const { tenant, session, actor, child, dispatch } = ref;
-    const values = [tenant, session, actor, child, dispatch, worker, token, nextSeq, head, planTurn];
-    const text = 'SELECT turnwright.claim_known($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS value';
+    const claim = [tenant, session, actor, child, dispatch, worker, token];
+    const values = [...claim, nextSeq, head, toPlan, turn, packetSeq];
+    const text = 'SELECT turnwright.claim_known($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS value';
     return this.#scalar('claim_known', text, values);
   }
 
@@ -158,18 +159,52 @@ export class PostgresStore implements Store {
     ]);
   }
 
-  closedTurns(
+  indexedTurns(
     ref: SessionRef,
     head: string,
-    before: number,
+    after: number,
     limit: number,
-  ): Promise<readonly (readonly [number, number])[]> {
-    const values = [ref.tenant, ref.session, head, before, limit];
-    return this.#scalar(
-      'closed_turns',
-      'SELECT turnwright.closed_turns($1, $2, $3, $4, $5) AS value',
-      values,
-    );
+  ): Promise<readonly IndexedTurnRow[]> {
+    const values = [ref.tenant, ref.session, head, after, limit];
+    const text = 'SELECT turnwright.indexed_turns($1, $2, $3, $4, $5) AS value';
+    return this.#scalar('indexed_turns', text, values);
+  }
+
+  toPlan(ref: SessionRef, head: string, { turn, packetSeq }: IndexedTo): Promise<ToPlan> {
+    const text = 'SELECT turnwright.to_plan($1, $2, $3, $4, $5) AS value';
+    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, turn, packetSeq]);
+  }
+
+  closings(ref: SessionRef, head: string, from: number, to: number): Promise<readonly ClosingRow[]> {
+    return readClosings(this.#pool, ref, head, from, to);
+  }
+
+  tenantTurns(ref: SessionRef, before: string | null, limit: number): Promise<readonly TenantTurn[]> {
+    return readTenantTurns(this.#pool, ref, before, limit);
+  }
+
+  async presentation(ref: SessionRef, ordinal: number): Promise<string | null> {
+    const text = `SELECT seq::float8 AS value FROM turnwright.presentations
+      WHERE tenant_id = $1 AND session_id = $2 AND ordinal = $3`;
+    return this.#bodyAt(ref, text, [ref.tenant, ref.session, ordinal]);
+  }
+
+  async prefix(ref: SessionRef, digest: string): Promise<string | null> {
+    const text = `SELECT seq::float8 AS value FROM turnwright.prefixes
+      WHERE tenant_id = $1 AND session_id = $2 AND digest = decode($3, 'hex')`;
+    return this.#bodyAt(ref, text, [ref.tenant, ref.session, digest]);
+  }
+
+  turnId(ref: SessionRef, head: string, number: number): Promise<string | null> {
+    const text = `SELECT turn_id AS value FROM turnwright.turns
+      WHERE tenant_id = $1 AND session_id = $2 AND head_id = $3 AND number = $4`;
+    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, number]);
+  }
+
+  async isActive(ref: SessionRef, machine: string): Promise<boolean> {
+    const text = `SELECT EXISTS (SELECT FROM turnwright.actors
+      WHERE tenant_id = $1 AND session_id = $2 AND machine = $3 AND status = 'active') AS value`;
+    return this.#inTenant(ref, text, [ref.tenant, ref.session, machine]);
   }
 
   sessionConfig(ref: SessionRef): Promise<string | null> {
@@ -187,15 +222,8 @@ export class PostgresStore implements Store {
   async evidence(ref: SessionRef, ordinal: number): Promise<string | null> {
     const text =
       'SELECT seq::float8 AS value FROM turnwright.evidence WHERE tenant_id = $1 AND session_id = $2 AND ordinal = $3';
-    const seq: number | null = await this.#inTenant(ref, text, [ref.tenant, ref.session, ordinal]);
-    const body = seq === null ? null : await this.recordBody(ref, seq);
+    const body = await this.#bodyAt(ref, text, [ref.tenant, ref.session, ordinal]);
     return body === null ? null : (JSON.parse(body) as { content: string }).content;
-  }
-
-  async findPacket(ref: SessionRef, head: string, from: number, to: number): Promise<StoredPacketRow | null> {
-    const text = `SELECT json_build_object('from', from_turn, 'to', to_turn, 'seq', seq, 'bytes', bytes) AS value FROM turnwright.packets
-      WHERE tenant_id = $1 AND session_id = $2 AND head_id = $3 AND from_turn = $4 AND to_turn = $5`;
-    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, from, to]);
   }
 
   async evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {
@@ -207,19 +235,18 @@ export class PostgresStore implements Store {
     });
   }
 
-  async turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]> {
-    return withTenant(this.#pool, ref.tenant, async (client) => {
-      const result = await client.query<TurnGist>(TURN_GISTS, [ref.tenant, ref.session, head, from, to]);
-      return result.rows;
-    });
-  }
-
   sessionState(ref: SessionRef): Promise<SessionState | null> {
     return readSessionState(this.#pool, ref);
   }
 
   records(ref: SessionRef): AsyncIterable<StoredRecord> {
     return readRecords(this.#pool, ref);
+  }
+
+  /** The body of the record whose number `text` selects. */
+  async #bodyAt(ref: SessionRef, text: string, values: readonly unknown[]): Promise<string | null> {
+    const seq: number | null = await this.#inTenant(ref, text, values);
+    return seq === null ? null : this.recordBody(ref, seq);
   }
 
   async #storeBodies(ref: SessionRef, large: Commit['records']): Promise<void> {

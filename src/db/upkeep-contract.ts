@@ -58,7 +58,10 @@ export interface SweepResult {
 /** Projections to write in the place of those that stand. Lists of records' projections are whole. */
 export interface Restoration
   extends SessionRef,
-    Pick<Projections, 'heads' | 'turns' | 'keys' | 'evidence' | 'packets'> {
+    Pick<
+      Projections,
+      'heads' | 'turns' | 'keys' | 'evidence' | 'packets' | 'edges' | 'presentations' | 'prefixes'
+    > {
   readonly row: Projections['session'];
   /** Actors whose rows are to be made or mended. */
   readonly actors: readonly Omit<ActorRow, 'parkedReason'>[];

@@ -26,6 +26,13 @@ export const ERROR_CATALOGUE = {
   not_found: { status: 404, retryable: false, meaning: 'No such route.' },
   session_not_found: { status: 404, retryable: false, meaning: 'No such session for this tenant.' },
   turn_not_found: { status: 404, retryable: false, meaning: 'No such turn for this tenant.' },
+  step_not_found: { status: 404, retryable: false, meaning: 'No request of that step was sent with a plan.' },
+  presentation_not_found: { status: 404, retryable: false, meaning: 'No such card in this session.' },
+  link_not_found: {
+    status: 404,
+    retryable: false,
+    meaning: 'The turn has no such link, or it was taken back.',
+  },
   unknown_leg: { status: 400, retryable: false, meaning: 'The leg is not configured.' },
   unknown_tool: { status: 400, retryable: false, meaning: 'The tool is not configured.' },
   invalid_request: { status: 400, retryable: false, meaning: 'The request does not fit the contract.' },

@@ -19,6 +19,7 @@ export const toolChild = (step: number, index: number): string => `tool-${step}-
 export const decidedToolChild = (step: number, index: number, round: number): string =>
   `tool-${step}-${index}-${round}`;
 export const summaryChild = (ordinal: number): string => `summary-${ordinal}`;
+export const HANDOFF_CHILD = 'handoff-1';
 export const INTENT_CHILD = 'intent-1';
 export const METADATA_CHILD = 'metadata-1';
 /** Not a side call: the job that applies an actor's pending events. */
@@ -27,4 +28,5 @@ export const DRAIN_CHILD = 'drain';
 export const FOLD_CHILD = 'fold';
 export const COLLECT_CHILD = 'collect';
 
+export const presentationId = (ordinal: number): string => `p${ordinal}`;
 export const evidenceId = (ordinal: number): string => `e${ordinal}`;

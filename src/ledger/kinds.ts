@@ -4,12 +4,14 @@
  */
 import { z } from 'zod';
 import { assistantBlock, inputBlock, json } from './blocks.ts';
+import { OUTCOMES } from './outcomes.ts';
+import { presentation } from './presentation.ts';
+import { LINK_KINDS, turnCard } from './turn-card.ts';
 
 export const RECORD_CLASSES = ['protocol', 'display', 'forensic'] as const;
 export type RecordClass = (typeof RECORD_CLASSES)[number];
 
-export const OUTCOMES = ['completed', 'degraded', 'failed', 'cancelled'] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export { OUTCOMES, type Outcome } from './outcomes.ts';
 
 export const TURN_MODES = ['enqueue', 'steer', 'interrupt', 'reject'] as const;
 export type TurnMode = (typeof TURN_MODES)[number];
@@ -47,7 +49,23 @@ const data = z.record(z.string(), json);
 const asked = z.strictObject({ key: z.string().optional(), digest: z.string() });
 
 /** `runs` are turn numbers, both ends included, oldest first: the history a request carries. */
-const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'packet']) });
+const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'card', 'packet']) });
+const packetQuality = z.enum(['deterministic', 'model']);
+/** `seq` is the stored packet's record; null for one made from cards as the request is assembled. */
+const plannedPacket = z.strictObject({
+  from: count,
+  to: count,
+  quality: packetQuality,
+  bytes: count,
+  seq: count.nullable(),
+});
+const promotion = z.strictObject({
+  number: count,
+  by: z.enum(['relevance', 'anaphora', 'link']),
+  value: z.number(),
+  path: z.array(z.string()).optional(),
+});
+const toolDefinition = z.strictObject({ name: z.string(), description: z.string(), inputSchema: data });
 
 const PROTOCOL = {
   'session-created': z.strictObject({
@@ -56,6 +74,8 @@ const PROTOCOL = {
     policy: z.strictObject({ name: z.enum(['plan']), options: data }),
     tools: z.array(z.string()).nullable(),
     system: z.string(),
+    /** What the session is bound to do; every turn's tail says it. */
+    workContract: z.string().optional(),
     locale: z.string().optional(),
     timezone: z.string().optional(),
     metadata: data,
@@ -87,6 +107,14 @@ const PROTOCOL = {
     assembler: count,
     policy: z.string(),
     runs: z.array(planRun),
+    packet: plannedPacket.nullable(),
+    /** The summariser failed or was late, and what stands in for its packet was made without it. */
+    degraded: z.boolean(),
+    promoted: z.array(promotion),
+    /** The turn whose thread this one goes on with. */
+    continues: count.nullable(),
+    /** The record of the reset that stands before the history. */
+    reset: count.nullable(),
     budgetTokens: z.number(),
     spentTokens: z.number(),
     leftOut: count,
@@ -106,18 +134,31 @@ const PROTOCOL = {
     callId: z.string(),
     name: z.string(),
     status: z.enum(TOOL_STATUSES),
-    evidence: z.string(),
+    /** null for what was answered without a job: its content says all there is. */
+    evidence: z.string().nullable(),
     content: z.string(),
     /** True when `content` is a window and an `evidence-body` record holds the whole. */
     windowed: z.boolean(),
+    /** Of a windowed result: the whole as closed turns show it, and its shape in words. */
+    digest: z.string().optional(),
+    shape: z.string().optional(),
+    /** Files the call read or wrote. */
+    files: z.array(z.strictObject({ kind: z.enum(['read', 'wrote']), path: z.string() })).optional(),
   }),
   'evidence-body': z.strictObject({ evidence: z.string(), content: z.string() }),
   nudge: z.strictObject({ step: count, check: z.enum(['empty-step']) }),
-  packet: z.strictObject({
-    from: count,
-    to: count,
-    text: z.string(),
-    quality: z.enum(['deterministic', 'model']),
+  presentation,
+  packet: z.strictObject({ from: count, to: count, text: z.string(), quality: packetQuality }),
+  /** Turns up to `behind`, and the steps of this turn up to `throughStep`, leave the requests: `text` stands for them. */
+  reset: z.strictObject({ behind: count, throughStep: count, text: z.string(), quality: packetQuality }),
+  /** The stable part of requests, once for each digest. */
+  prefix: z.strictObject({ digest: z.string(), system: z.string(), tools: z.array(toolDefinition) }),
+  /** A link that a person or a better reading took back. */
+  'link-retracted': z.strictObject({
+    turn: count,
+    kind: z.enum(LINK_KINDS),
+    to: z.string(),
+    reason: z.string(),
   }),
   'capacity-probe': z.strictObject({ leg: z.string(), profile: data }),
   'capacity-feedback': z.strictObject({
@@ -126,7 +167,13 @@ const PROTOCOL = {
     rejectedTokens: count,
     limitTokens: count.optional(),
   }),
-  'turn-closed': z.strictObject({ outcome: z.enum(OUTCOMES), reason: z.string(), steps: count }),
+  'turn-closed': z.strictObject({
+    outcome: z.enum(OUTCOMES),
+    reason: z.string(),
+    steps: count,
+    /** Left out where a turn was closed without one: it then gets a provisional card when it is read. */
+    card: turnCard.optional(),
+  }),
   erased: z.strictObject({ seq: count, digest: z.string() }),
 } as const;
 
@@ -135,6 +182,24 @@ const DISPLAY = {
   'turn-waiting': z.strictObject({ for: z.enum(WAITING_FOR), calls: z.array(z.string()) }),
   'turn-decided': z.strictObject({ for: z.enum(WAITING_FOR), decision: z.enum(DECISIONS) }),
   'call-retrying': z.strictObject({ child: z.string(), attempt: count, code: z.string(), delayMs: count }),
+  /** `part` is the first that differs: the system text or a tool. `bytes` are sent anew, uncached. */
+  'prefix-changed': z.strictObject({ from: z.string(), to: z.string(), part: z.string(), bytes: count }),
+  'compaction-failed': z.strictObject({
+    purpose: z.enum(['packet', 'handoff']),
+    from: count,
+    to: count,
+    code: z.string(),
+    problem: z.string(),
+  }),
+  'presentation-feedback': z.strictObject({
+    presentation: z.string(),
+    verdict: z.enum(['helpful', 'unhelpful', 'dismissed']),
+    note: z.string().optional(),
+  }),
+  'presentation-selection': z.strictObject({
+    presentation: z.string(),
+    selected: z.array(z.string()).min(1),
+  }),
 } as const;
 
 const FORENSIC = {

@@ -5,6 +5,7 @@
 import type { AssistantBlock, InputBlock, ToolCallBlock } from './blocks.ts';
 import { TurnwrightError } from './errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from './kinds.ts';
+import type { Presentation } from './presentation.ts';
 
 /** What the fold needs of a stored record; `body` is its parsed content. */
 export interface RecordView {
@@ -23,6 +24,7 @@ export const RENDERED_KINDS: readonly RecordKind[] = [
   'assistant-message',
   'tool-result',
   'nudge',
+  'presentation',
   'turn-closed',
 ];
 
@@ -51,13 +53,21 @@ export interface TurnView {
   readonly steering: readonly (readonly InputBlock[])[];
   /** Which step took up the messages up to which. */
   readonly steered: readonly BodyOf<'turn-steered'>[];
+  /** Cards in the order they were made. */
+  readonly presentations: readonly Presentation[];
+  /** The newest reset of this turn, with the record it stands in. */
+  readonly reset: (BodyOf<'reset'> & { readonly seq: number }) | null;
+  readonly metadata: BodyOf<'turn-accepted'>['metadata'];
   readonly closed: BodyOf<'turn-closed'> | null;
   readonly lastSeq: number;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type StepDraft = Mutable<Omit<StepView, 'results'>> & { results: Map<number, BodyOf<'tool-result'>> };
-type TurnDraft = Mutable<Omit<TurnView, 'steps' | 'rejections' | 'steering' | 'steered'>> & {
+type TurnDraft = Mutable<
+  Omit<TurnView, 'steps' | 'rejections' | 'steering' | 'steered' | 'presentations'>
+> & {
+  presentations: Presentation[];
   steps: StepDraft[];
   rejections: BodyOf<'capacity-feedback'>[];
   steering: (readonly InputBlock[])[];
@@ -100,6 +110,9 @@ function openTurn(record: RecordView): TurnDraft {
     steps: [],
     steering: [],
     steered: [],
+    presentations: [],
+    reset: null,
+    metadata: body.metadata,
     closed: null,
     lastSeq: record.seq,
   };
@@ -139,6 +152,12 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
       return;
     case 'turn-steered':
       turn.steered.push(record.body as BodyOf<'turn-steered'>);
+      return;
+    case 'presentation':
+      turn.presentations.push(record.body as Presentation);
+      return;
+    case 'reset':
+      turn.reset = { ...(record.body as BodyOf<'reset'>), seq: record.seq };
       return;
     case 'turn-closed':
       turn.closed = record.body as BodyOf<'turn-closed'>;

@@ -1,6 +1,6 @@
 /** What a turn carries from event to event, what happens to it, and what follows for its batch of calls. Pure. */
 import type { CallFailure, StepFacts } from '../checks/facts.ts';
-import { decidedToolChild, toolChild } from '../ledger/ids.ts';
+import { decidedToolChild, HANDOFF_CHILD, summaryChild, toolChild } from '../ledger/ids.ts';
 import type { Outcome, RecordDraft, ToolStatus, WaitingFor } from '../ledger/kinds.ts';
 
 export interface TurnInput {
@@ -20,6 +20,10 @@ export interface TurnContext extends TurnInput {
   readonly packets: number;
   /** A packet could not be built: the turn goes on without. */
   readonly packetless: boolean;
+  /** Resets asked for: 1 at most. */
+  readonly resets: number;
+  /** A summariser could not write the handoff: the step that follows makes it itself. */
+  readonly handoffless: boolean;
   /** Steering messages that arrived, and how many of them a step has taken up. */
   readonly steering: number;
   readonly steered: number;
@@ -36,6 +40,25 @@ export interface TurnContext extends TurnInput {
   readonly reason: string;
 }
 
+export const FRESH_TURN: Omit<TurnContext, keyof TurnInput> = {
+  step: 0,
+  emptyInARow: 0,
+  overLength: 0,
+  packets: 0,
+  packetless: false,
+  resets: 0,
+  handoffless: false,
+  steering: 0,
+  steered: 0,
+  pending: [],
+  batch: [],
+  undecided: [],
+  rounds: 0,
+  waitingFor: null,
+  facts: null,
+  reason: '',
+};
+
 export type TurnEvent =
   | { readonly type: 'turn.start' }
   | { readonly type: 'turn.cancel'; readonly reason?: 'interrupted' }
@@ -46,11 +69,18 @@ export type TurnEvent =
   | { readonly type: 'turn.report' }
   | { readonly type: 'turn.deadline' }
   | { readonly type: 'turn.waited' }
+  | { readonly type: 'turn.summary-late' }
   | { readonly type: `xstate.done.actor.${string}`; readonly output: unknown }
   | { readonly type: `xstate.error.actor.${string}`; readonly error: unknown };
 
 /** What a machine asks to be written, without the turn it belongs to: the runtime knows that. */
 export type RecordParams = Omit<RecordDraft, 'turnId'>;
+/** Calls of a step, by index in their order, that are answered without a job. */
+export interface AnswerParams {
+  readonly step: number;
+  readonly calls: readonly number[];
+}
+
 export interface CloseParams {
   readonly outcome: Outcome;
   readonly reason: string;
@@ -79,7 +109,50 @@ export const failureOf = (event: TurnEvent): string =>
 
 type Batch = Pick<TurnContext, 'pending' | 'batch' | 'undecided' | 'rounds'>;
 
-/** What runs now: every admitted call of the step, or those that a person decided about. */
+/** What a summary is asked for: turns that left the requests, or the steps of this turn that must. */
+export type SummaryInput =
+  | {
+      readonly purpose: 'packet';
+      readonly from: number;
+      readonly to: number;
+      readonly bytes: number;
+      /** Only where no turn says it. */
+      readonly head?: string;
+    }
+  | { readonly purpose: 'handoff'; readonly step: number };
+
+/** A packet where turns no longer fit, else the handoff of the turn itself. */
+export function summaryOf({ facts, packets, step }: TurnContext): { id: string; input: SummaryInput } {
+  if (facts?.kind !== 'packet-wanted') return { id: HANDOFF_CHILD, input: { purpose: 'handoff', step } };
+  const { from, to, bytes } = facts;
+  return { id: summaryChild(packets), input: { purpose: 'packet', from, to, bytes } };
+}
+
+export function begunSummary({
+  facts,
+  packets,
+  resets,
+}: TurnContext): Pick<TurnContext, 'packets' | 'resets'> {
+  return facts?.kind === 'packet-wanted' ? { packets: packets + 1, resets } : { packets, resets: resets + 1 };
+}
+
+/** No summariser wrote it in time: what it was to write is made without one. */
+export function withoutSummary({
+  facts,
+  packetless,
+  handoffless,
+}: TurnContext): Pick<TurnContext, 'packetless' | 'handoffless'> {
+  return facts?.kind === 'packet-wanted'
+    ? { packetless: true, handoffless }
+    : { packetless, handoffless: true };
+}
+
+/** How far the packet reaches now: before its first turn when none was written. A handoff says the step it covers. */
+export interface SummaryOutput {
+  readonly to: number;
+}
+
+/** What runs now: every admitted call of the step that needs a job, or those that a person decided about. */
 export function batchOf(context: TurnContext, { type }: TurnEvent): Batch {
   const decided = type === 'turn.rerun' || type === 'turn.report';
   const rounds = context.rounds + (decided ? 1 : 0);
@@ -103,7 +176,12 @@ export function callsOf(
 
 function admittedCalls(context: TurnContext): readonly number[] {
   const count = context.facts?.kind === 'calls' ? context.facts.admitted : 0;
-  return Array.from({ length: count }, (_, index) => index);
+  const inHop = inHopCalls(context);
+  return Array.from({ length: count }, (_, index) => index).filter((index) => !inHop.includes(index));
+}
+
+export function inHopCalls({ facts }: TurnContext): readonly number[] {
+  return facts?.kind === 'calls' ? facts.inHop : [];
 }
 
 /** The calls a waiting turn asks about. */

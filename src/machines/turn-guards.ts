@@ -1,10 +1,12 @@
 /** The questions a turn asks of its facts and counters, and the limits they are held against. Pure. */
-import type { TurnContext } from './turn-context.ts';
+import type { SummaryOutput, TurnContext, TurnEvent } from './turn-context.ts';
 
 /** Empty replies in a row before the turn fails: one redo. */
 const MAX_EMPTY_IN_A_ROW = 2;
 /** Replans after the provider refused the prompt as too long. */
 const MAX_OVER_LENGTH = 1;
+/** Handoffs for one turn. */
+const MAX_RESETS = 1;
 /** Packets built for one turn before it goes on without. */
 export const MAX_PACKETS = 2;
 
@@ -12,9 +14,14 @@ interface Asked {
   readonly context: TurnContext;
 }
 
+function roundsWithoutModel({ packets, overLength, resets, handoffless }: TurnContext): number {
+  return packets + overLength + resets + (handoffless ? 1 : 0);
+}
+
 export const TURN_GUARDS = {
   readingIsWeak: ({ context }: Asked) => context.weak && context.escalate,
   isAnswer: ({ context }: Asked) => context.facts?.kind === 'answer',
+  isDegradedAnswer: ({ context }: Asked) => context.facts?.kind === 'answer' && context.facts.degraded,
   // An answer given without what was said meanwhile is not the last word.
   isAnswerTooEarly: ({ context }: Asked) =>
     context.facts?.kind === 'answer' && context.steering > context.steered,
@@ -25,11 +32,19 @@ export const TURN_GUARDS = {
   needsApproval: ({ context }: Asked) => context.facts?.kind === 'calls' && context.facts.approvals > 0,
   wantsPacket: ({ context }: Asked) =>
     context.facts?.kind === 'packet-wanted' && context.packets < MAX_PACKETS,
+  madeNoPacket: ({ context, event }: Asked & { readonly event: TurnEvent }) =>
+    context.facts?.kind === 'packet-wanted' &&
+    'output' in event &&
+    (event.output as SummaryOutput).to < context.facts.from,
   isOverLength: ({ context }: Asked) =>
     context.facts?.kind === 'over-length' && context.overLength < MAX_OVER_LENGTH,
+  // What a lower profile did not help, a reset may.
+  wantsReset: ({ context }: Asked) =>
+    (context.facts?.kind === 'reset-wanted' || context.facts?.kind === 'over-length') &&
+    context.resets < MAX_RESETS,
+  isResetMade: ({ context }: Asked) => context.facts?.kind === 'reset-made',
   // Rounds that only made room for the request called no model to an end.
-  budgetSpent: ({ context }: Asked) =>
-    context.step - context.packets - context.overLength >= context.stepBudget,
+  budgetSpent: ({ context }: Asked) => context.step - roundsWithoutModel(context) >= context.stepBudget,
   batchDone: ({ context }: Asked) => context.pending.length === 0,
   batchUndecided: ({ context }: Asked) => context.pending.length === 0 && context.undecided.length > 0,
   waitsForApproval: ({ context }: Asked) => context.waitingFor === 'approval',

@@ -4,22 +4,30 @@
  */
 import { assign, enqueueActions, setup } from 'xstate';
 import type { StepFacts } from '../checks/facts.ts';
-import { INTENT_CHILD, stepChild, summaryChild } from '../ledger/ids.ts';
+import { INTENT_CHILD, stepChild } from '../ledger/ids.ts';
 import type { Decision, Outcome, WaitingFor } from '../ledger/kinds.ts';
 import { sideCall } from './side-call.ts';
 import {
+  type AnswerParams,
   batchOf,
+  begunSummary,
   type CloseParams,
   callsOf,
   childOf,
+  FRESH_TURN,
   failureOf,
+  inHopCalls,
   questioned,
   type RecordParams,
+  type SummaryInput,
+  type SummaryOutput,
+  summaryOf,
   type ToolInput,
   type ToolOutput,
   type TurnContext,
   type TurnEvent,
   type TurnInput,
+  withoutSummary,
   withUndecided,
 } from './turn-context.ts';
 import { MAX_PACKETS, TURN_GUARDS } from './turn-guards.ts';
@@ -28,6 +36,8 @@ export const TURN_MACHINE = 'turn';
 export const TURN_VERSION = 1;
 
 const WAITING_MS = 24 * 60 * 60 * 1_000;
+/** A turn waits so long for a summary, then goes on with what can be made without one. */
+const SUMMARY_LATE_MS = 20_000;
 
 const DONE = 'xstate.done.actor.*';
 const FAILED = 'xstate.error.actor.*';
@@ -35,36 +45,21 @@ const FAILED = 'xstate.error.actor.*';
 const machine = setup({
   types: { context: {} as TurnContext, events: {} as TurnEvent, input: {} as TurnInput },
   actors: {
-    step: sideCall<StepFacts, { step: number; packetless: boolean }>(),
+    step: sideCall<StepFacts, { step: number; packetless: boolean; handoffless: boolean }>(),
     tool: sideCall<ToolOutput, ToolInput>(),
-    summary: sideCall<null, { from: number; to: number }>(),
+    summary: sideCall<SummaryOutput, SummaryInput>(),
     intent: sideCall<null, Record<string, never>>(),
   },
   actions: {
     record: (_, _params: RecordParams) => {},
+    answer: (_, _params: AnswerParams) => {},
     close: (_, _params: CloseParams) => {},
   },
   guards: TURN_GUARDS,
 }).createMachine({
   id: TURN_MACHINE,
   initial: 'accepted',
-  context: ({ input }) => ({
-    ...input,
-    step: 0,
-    emptyInARow: 0,
-    overLength: 0,
-    packets: 0,
-    packetless: false,
-    steering: 0,
-    steered: 0,
-    pending: [],
-    batch: [],
-    undecided: [],
-    rounds: 0,
-    waitingFor: null,
-    facts: null,
-    reason: '',
-  }),
+  context: ({ input }) => ({ ...input, ...FRESH_TURN }),
   on: {
     'turn.cancel': {
       target: '.cancelled',
@@ -104,10 +99,9 @@ const machine = setup({
         }),
         assign({ steered: ({ context }) => context.steering }),
         enqueueActions(({ enqueue, context }) => {
-          const input = {
-            step: context.step,
-            packetless: context.packetless || context.packets >= MAX_PACKETS,
-          };
+          const { step, handoffless } = context;
+          const packetless = context.packetless || context.packets >= MAX_PACKETS;
+          const input = { step, packetless, handoffless };
           enqueue.spawnChild('step', { id: stepChild(context.step), input });
         }),
       ],
@@ -122,6 +116,11 @@ const machine = setup({
       description: 'The facts of the reply decide what follows.',
       always: [
         { guard: 'isAnswerTooEarly', target: 'boundary', actions: assign({ emptyInARow: 0 }) },
+        {
+          guard: 'isDegradedAnswer',
+          target: 'degraded',
+          actions: assign({ reason: 'degraded_summary' }),
+        },
         { guard: 'isAnswer', target: 'completed', actions: assign({ reason: 'answered' }) },
         { guard: 'isEmptyAgain', target: 'failed', actions: assign({ reason: 'empty_step' }) },
         {
@@ -154,6 +153,8 @@ const machine = setup({
         },
         { guard: 'wantsPacket', target: 'compacting' },
         { guard: 'isOverLength', target: 'recovering' },
+        { guard: 'wantsReset', target: 'compacting' },
+        { guard: 'isResetMade', target: 'stepping' },
         { target: 'failed', actions: assign({ reason: 'no_usable_horizon' }) },
       ],
     },
@@ -172,26 +173,10 @@ const machine = setup({
         assign({ waitingFor: null }),
       ],
       on: {
-        'turn.approve': {
-          guard: 'waitsForApproval',
-          target: 'tooling',
-          actions: decided('approval', 'approve'),
-        },
-        'turn.deny': {
-          guard: 'waitsForApproval',
-          target: 'tooling',
-          actions: decided('approval', 'deny'),
-        },
-        'turn.rerun': {
-          guard: 'waitsForOutcome',
-          target: 'tooling',
-          actions: decided('outcome', 'rerun'),
-        },
-        'turn.report': {
-          guard: 'waitsForOutcome',
-          target: 'tooling',
-          actions: decided('outcome', 'report'),
-        },
+        'turn.approve': decided('waitsForApproval', 'approval', 'approve'),
+        'turn.deny': decided('waitsForApproval', 'approval', 'deny'),
+        'turn.rerun': decided('waitsForOutcome', 'outcome', 'rerun'),
+        'turn.report': decided('waitsForOutcome', 'outcome', 'report'),
         'turn.waited': [
           {
             guard: 'waitsForApproval',
@@ -203,7 +188,8 @@ const machine = setup({
       },
     },
     tooling: {
-      description: 'Every admitted call runs as its own job, in parallel.',
+      description:
+        'Every admitted call runs as its own job, in parallel; those that need none are answered as the last one settles.',
       entry: [
         assign(({ context, event }) => batchOf(context, event)),
         enqueueActions(({ enqueue, context, event }) => {
@@ -220,7 +206,14 @@ const machine = setup({
       },
       always: [
         { guard: 'batchUndecided', target: 'waiting', actions: assign({ waitingFor: 'outcome' }) },
-        { guard: 'batchDone', target: 'boundary' },
+        {
+          guard: 'batchDone',
+          target: 'boundary',
+          actions: enqueueActions(({ enqueue, context }) => {
+            const calls = inHopCalls(context);
+            if (calls.length > 0) enqueue({ type: 'answer', params: { step: context.step, calls } });
+          }),
+        },
       ],
     },
     boundary: {
@@ -231,18 +224,38 @@ const machine = setup({
       ],
     },
     compacting: {
-      description: 'Turns that no longer fit get a packet; without one the turn goes on.',
+      description:
+        'A summariser writes the packet for turns that no longer fit, or the handoff of a turn that outgrew its model; without one the turn goes on.',
       entry: [
-        assign({ packets: ({ context }) => context.packets + 1 }),
+        assign(({ context }) => begunSummary(context)),
         enqueueActions(({ enqueue, context }) => {
-          if (context.facts?.kind !== 'packet-wanted') return;
-          const { from, to } = context.facts;
-          enqueue.spawnChild('summary', { id: summaryChild(context.packets), input: { from, to } });
+          const { id, input } = summaryOf(context);
+          enqueue.spawnChild('summary', { id, input });
+          enqueue.raise({ type: 'turn.summary-late' }, { id: 'summary-late', delay: SUMMARY_LATE_MS });
         }),
       ],
+      exit: enqueueActions(({ enqueue }) => {
+        enqueue.cancel('summary-late');
+      }),
       on: {
-        [DONE]: 'stepping',
-        [FAILED]: { target: 'stepping', actions: assign({ packetless: true }) },
+        [DONE]: [
+          {
+            guard: 'madeNoPacket',
+            target: 'stepping',
+            actions: assign(({ context }) => withoutSummary(context)),
+          },
+          { target: 'stepping' },
+        ],
+        [FAILED]: { target: 'stepping', actions: assign(({ context }) => withoutSummary(context)) },
+        'turn.summary-late': {
+          target: 'stepping',
+          actions: [
+            enqueueActions(({ enqueue, context }) => {
+              enqueue.stopChild(summaryOf(context).id);
+            }),
+            assign(({ context }) => withoutSummary(context)),
+          ],
+        },
       },
     },
     recovering: {
@@ -266,11 +279,9 @@ const machine = setup({
   },
 });
 
-function decided(question: WaitingFor, decision: Decision) {
-  return {
-    type: 'record',
-    params: { kind: 'turn-decided', body: { for: question, decision } },
-  } as const;
+function decided(guard: 'waitsForApproval' | 'waitsForOutcome', question: WaitingFor, decision: Decision) {
+  const params = { kind: 'turn-decided', body: { for: question, decision } } as const;
+  return { guard, target: 'tooling', actions: { type: 'record', params } } as const;
 }
 
 function closing(outcome: Outcome) {

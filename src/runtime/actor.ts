@@ -1,11 +1,12 @@
 /** One actor in a hop: its transition, and what the transition asks for, as rows of the commit. Pure. */
 import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from 'xstate';
+import type { Cards } from '../context/cards/registry.ts';
 import type { ActorState } from '../db/contract.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
-import type { CloseParams } from '../machines/turn-context.ts';
+import type { AnswerParams, CloseParams } from '../machines/turn-context.ts';
 import { CALL_POLICY, isCallSource } from './calls.ts';
 import type { CommitBuilder } from './commit-builder.ts';
 import { type ActionData, type Effect, readEffects } from './effects.ts';
@@ -29,6 +30,8 @@ export interface HopContext {
   /** The clock of this hop, for the turn context of a turn that starts in it. */
   readonly nowUtc: string;
   readonly timezone: string;
+  /** What card calls and card fences are checked against. */
+  readonly cards: Cards;
 }
 
 /** Where an actor's rows go, and what they carry. */
@@ -41,7 +44,12 @@ export interface Place {
 
 export const INIT_EVENT = 'init';
 
-export type Step = { readonly actor: Omit<ActorState, 'openChildren'>; readonly closes: CloseParams | null };
+export type Step = {
+  readonly actor: Omit<ActorState, 'openChildren'>;
+  /** Calls to answer in this commit. */
+  readonly answers: AnswerParams | null;
+  readonly closes: CloseParams | null;
+};
 
 /** Creates an actor: its first event says what it is and what it was given, so its row can be made again of its events. */
 export function beginActor(
@@ -102,13 +110,17 @@ function advance(
   if (earlier !== -1) builder.lists.actors.splice(earlier, 1);
   builder.lists.actors.push({ actor, turn, machine, version, base, revision, snapshot: text, status });
   builder.lists.events.push({ actor, id, event: canonicalJson(event), revision, digest: blake3Hex(text) });
-  let closes: CloseParams | null = null;
-  for (const effect of readEffects(actions)) closes = perform(builder, effect, place, revision) ?? closes;
+  const effects = readEffects(actions);
+  for (const effect of effects) perform(builder, effect, place, revision);
   if (status === 'done') builder.lists.clearedTimers.push({ actor, timer: null });
-  return { actor: { actor, turn, machine, version, revision, snapshot: text, status }, closes };
+  return {
+    actor: { actor, turn, machine, version, revision, snapshot: text, status },
+    answers: effects.find((effect) => effect.kind === 'answer')?.params ?? null,
+    closes: effects.findLast((effect) => effect.kind === 'close')?.params ?? null,
+  };
 }
 
-function perform(builder: CommitBuilder, effect: Effect, place: Place, revision: number): CloseParams | null {
+function perform(builder: CommitBuilder, effect: Effect, place: Place, revision: number): void {
   const { actor, turn, head, priority } = place;
   switch (effect.kind) {
     case 'spawn': {
@@ -131,11 +143,11 @@ function perform(builder: CommitBuilder, effect: Effect, place: Place, revision:
         delayMs: 0,
         admitted: false,
       });
-      return null;
+      return;
     }
     case 'stop':
       builder.lists.cancels.push({ actor, child: effect.child });
-      return null;
+      return;
     case 'timer':
       builder.lists.timers.push({
         actor,
@@ -144,14 +156,16 @@ function perform(builder: CommitBuilder, effect: Effect, place: Place, revision:
         revision,
         delayMs: effect.delayMs,
       });
-      return null;
+      return;
     case 'clear-timer':
       builder.lists.clearedTimers.push({ actor, timer: effect.timer });
-      return null;
+      return;
     case 'record':
       builder.append(head, { ...effect.draft, turnId: turn } as RecordDraft);
-      return null;
+      return;
+    case 'answer':
     case 'close':
-      return effect.params;
+      // They stand on the turn's records: the hop does them once the transition is written.
+      return;
   }
 }

@@ -9,11 +9,16 @@ export interface Additions {
   /** `draft` is the index of the record that holds the whole result. */
   readonly evidence?: readonly (Omit<EvidenceRow, 'seq' | 'turn'> & { readonly draft: number })[];
   readonly packet?: {
+    readonly head: string;
     readonly from: number;
     readonly to: number;
     readonly bytes: number;
     readonly draft: number;
   };
+  /** A reset of the head, by the index of its record. */
+  readonly reset?: { readonly draft: number };
+  /** The prefix from now on; `draft` is its record where it was not stored before. */
+  readonly prefix?: { readonly digest: string; readonly draft: number | null };
 }
 
 export function addTo(builder: CommitBuilder, head: string, turn: string | null, additions: Additions): void {
@@ -24,10 +29,17 @@ export function addTo(builder: CommitBuilder, head: string, turn: string | null,
   const { packet } = additions;
   if (packet !== undefined)
     builder.lists.packets.push({
-      head,
+      head: packet.head,
       from: packet.from,
       to: packet.to,
       bytes: packet.bytes,
       seq: seqs[packet.draft] ?? 0,
+      quality: 'model',
     });
+  const { reset, prefix } = additions;
+  if (reset !== undefined) builder.lists.resets.push({ head, seq: seqs[reset.draft] ?? 0 });
+  if (prefix === undefined) return;
+  builder.prefix = prefix.digest;
+  if (prefix.draft !== null)
+    builder.lists.prefixes.push({ digest: prefix.digest, seq: seqs[prefix.draft] ?? 0 });
 }

@@ -8,14 +8,15 @@ const TOKENS = 2 ** 31;
 
 /** null when the row has moved on. */
 export async function claimCall(
-  { store, known }: Pick<Engine, 'store' | 'known'>,
+  { store, known, indexes }: Pick<Engine, 'store' | 'known' | 'indexes'>,
   { workerId, random }: { readonly workerId: string; readonly random: () => number },
   ref: JobRef,
 ): Promise<Claim | null> {
   const token = Math.floor(random() * TOKENS);
+  const indexed = indexes.knownTo(ref.session);
   const remembered = known.get(ref.actor);
   const turn = knownTurn(remembered);
-  if (remembered === null || turn === null) return store.claim(ref, workerId, token);
-  const answer = await store.claimKnown(ref, workerId, token, turn);
+  if (remembered === null || turn === null) return store.claim(ref, workerId, token, indexed);
+  const answer = await store.claimKnown(ref, workerId, token, turn, indexed);
   return answer === null ? null : completeClaim(answer, remembered);
 }

@@ -1,12 +1,17 @@
 /** The close of a turn and the start of the one behind it, in the commit of the event that ends it. */
-import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
+import { renderFull } from '../context/assemble/full-record.ts';
+import { type Rendered, rendered } from '../context/assemble/weigh.ts';
+import type { IndexedTurn } from '../context/plan/contract.ts';
+import { termsOfCard } from '../context/relevance/terms.ts';
+import { buildCard } from '../context/turn-card.ts';
 import type { ActorState, Loaded, RawRecord } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson } from '../ledger/json.ts';
-import { foldTurn } from '../ledger/view.ts';
+import type { TurnCard } from '../ledger/turn-card.ts';
 import type { CloseParams } from '../machines/turn-context.ts';
 import { type HopContext, type MachineEvent, type Place, stepActor } from './actor.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import { presentAnswer, viewOf } from './in-hop.ts';
 import { findMachine } from './snapshot.ts';
 
 /** `records` are the turn's, as stored; null when they were not loaded, and a close then asks for them. */
@@ -21,9 +26,11 @@ export interface ClosedTurn {
   readonly head: string;
   readonly number: number;
   readonly piece: Rendered;
+  readonly card: TurnCard;
+  readonly indexed: IndexedTurn;
 }
 
-/** Writes the outcome, weighs the turn as it will render from now on, and starts the turn that waits behind it. */
+/** Writes the outcome and the turn's card, and starts the turn that waits behind it. */
 export function closeTurn(
   builder: CommitBuilder,
   context: HopContext,
@@ -32,17 +39,32 @@ export function closeTurn(
   closes: CloseParams,
 ): ClosedTurn {
   const { outcome, reason, steps } = closes;
-  builder.append(place.head, { kind: 'turn-closed', turnId: place.turn, body: { outcome, reason, steps } });
-  const piece = renderClosed(hop.records ?? [], builder, place.turn);
+  const before = viewOf(hop.records ?? [], builder, place.turn);
+  const answered = presentAnswer(builder, context.cards, before, place);
+  const view = { ...answered, closed: { outcome, reason, steps } };
+  const piece = rendered(renderFull(view));
+  const card = buildCard(view, piece.bytes);
+  const closedSeq = builder.append(place.head, {
+    kind: 'turn-closed',
+    turnId: place.turn,
+    body: { outcome, reason, steps, card },
+  });
+  const terms = termsOfCard(card);
+  const { fullBytes, cardBytes, links, number } = card;
   builder.lists.turnChanges.push({
     turn: place.turn,
     status: 'closed',
     outcome,
     reason,
     steps,
-    bytes: piece.bytes,
+    closedSeq,
+    fullBytes,
+    cardBytes,
+    terms: Buffer.from(terms).toString('base64'),
   });
-  const closed = { head: place.head, number: hop.loaded.turn?.number ?? 0, piece };
+  builder.lists.edges.push(...links.map((link, ordinal) => ({ ...link, turn: place.turn, ordinal })));
+  const indexed = { number, fullBytes, cardBytes, terms, links };
+  const closed = { head: place.head, number, piece, card, indexed };
   if (hop.loaded.turn?.status !== 'running') return closed;
   const { next } = hop.loaded;
   builder.lists.heads.push({ head: place.head, openTurn: next?.turn ?? null });
@@ -100,14 +122,4 @@ export function startTurn(
       parkedReason: error.message,
     });
   }
-}
-
-/** From canonical text, as every later reading will render it: the same members in the same order. */
-function renderClosed(stored: readonly RawRecord[], builder: CommitBuilder, turnId: string): Rendered {
-  const before = stored.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown }));
-  const added = builder.draftsOf(turnId).map(({ seq, draft }) => {
-    const body: unknown = JSON.parse(canonicalJson(draft.body));
-    return { seq, kind: draft.kind, class: 'protocol', turnId, body };
-  });
-  return rendered(renderTurn(foldTurn([...before, ...added]), null));
 }

@@ -25,18 +25,30 @@ export class CommitBuilder {
     heads: [],
     packets: [],
     evidence: [],
+    edges: [],
+    retractedEdges: [],
+    presentations: [],
+    prefixes: [],
+    resets: [],
   };
   settle: Commit['settle'];
   create: Commit['create'];
   status: Commit['status'];
+  /** Digest of the prefix from now on. */
+  prefix: string | null;
+  epoch: number;
   readonly #drafts: PlacedDraft[] = [];
   #nextTurn: number;
   #nextEvidence: number;
+  #nextPresentation: number;
 
   constructor(session: SessionHead) {
     this.session = session;
     this.#nextTurn = session.nextTurn;
     this.#nextEvidence = session.nextEvidence;
+    this.#nextPresentation = session.nextPresentation;
+    this.prefix = session.prefix;
+    this.epoch = session.epoch;
   }
 
   /** Returns the sequence number the record will have. */
@@ -51,6 +63,15 @@ export class CommitBuilder {
 
   takeEvidence(): number {
     return this.#nextEvidence++;
+  }
+
+  /** The number that `takePresentation` gives out next. */
+  get nextPresentation(): number {
+    return this.#nextPresentation;
+  }
+
+  takePresentation(): number {
+    return this.#nextPresentation++;
   }
 
   /** Drafts of one turn so far, in order, with the sequence numbers they will have. */
@@ -74,6 +95,9 @@ export class CommitBuilder {
       lastDigest: records.at(-1)?.digest ?? lastDigest,
       nextTurn: this.#nextTurn,
       nextEvidence: this.#nextEvidence,
+      nextPresentation: this.#nextPresentation,
+      prefix: this.prefix,
+      epoch: this.epoch,
       records,
       ...this.lists,
     };

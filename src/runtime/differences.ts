@@ -12,6 +12,9 @@ export type ProjectedTable =
   | 'accepted_keys'
   | 'evidence'
   | 'packets'
+  | 'edges'
+  | 'presentations'
+  | 'prefixes'
   | 'actors'
   | 'side_calls'
   | 'timers'
@@ -36,27 +39,16 @@ export function differences(stored: SessionState | null, projected: Projected): 
   const found = [
     ...compare('sessions', () => 'session', stored === null ? [] : [stored.session], [records.session]),
     ...compare('heads', ({ head }) => head, stored?.heads, records.heads),
-    ...compare(
-      'turns',
-      ({ turn }) => turn,
-      stored?.turns.map((row) => withoutUnknown(row, records)),
-      records.turns,
-    ),
+    ...compare('turns', ({ turn }) => turn, stored?.turns, records.turns),
     ...compare('accepted_keys', ({ key }) => key, stored?.keys, records.keys),
     ...compare('evidence', ({ ordinal }) => `e${ordinal}`, stored?.evidence, records.evidence),
     ...compare('packets', ({ head, from, to }) => `${head}/${from}-${to}`, stored?.packets, records.packets),
+    ...compare('edges', ({ turn, ordinal }) => `${turn}/${ordinal}`, stored?.edges, records.edges),
+    ...compare('presentations', ({ ordinal }) => `p${ordinal}`, stored?.presentations, records.presentations),
+    ...compare('prefixes', ({ digest }) => digest, stored?.prefixes, records.prefixes),
   ];
   for (const [actor, made] of actors) found.push(...compareActor(stored, actor, made, records));
   return found;
-}
-
-/** What a body that was erased weighed is known from the row alone. */
-function withoutUnknown<Row extends { readonly turn: string; readonly bytes?: number | null | undefined }>(
-  row: Row,
-  { turns }: FromRecords,
-): Row {
-  const made = turns.find(({ turn }) => turn === row.turn);
-  return made !== undefined && made.bytes === undefined ? { ...row, bytes: undefined } : row;
 }
 
 function compareActor(

@@ -1,6 +1,6 @@
 /** Reads the actions of a transition as what they ask for. XState executes nothing here. */
 import type { Json } from '../ledger/json.ts';
-import type { CloseParams, RecordParams } from '../machines/turn-context.ts';
+import type { AnswerParams, CloseParams, RecordParams } from '../machines/turn-context.ts';
 
 export type Effect =
   | { readonly kind: 'spawn'; readonly child: string; readonly src: string; readonly input: Json }
@@ -8,6 +8,7 @@ export type Effect =
   | { readonly kind: 'timer'; readonly timer: string; readonly event: Json; readonly delayMs: number }
   | { readonly kind: 'clear-timer'; readonly timer: string }
   | { readonly kind: 'record'; readonly draft: RecordParams }
+  | { readonly kind: 'answer'; readonly params: AnswerParams }
   | { readonly kind: 'close'; readonly params: CloseParams };
 
 /** The part of an XState action object that the interpreter reads. */
@@ -44,6 +45,8 @@ function readEffect(action: ActionData): Effect {
       return { kind: 'clear-timer', timer: String(params.sendId) };
     case 'record':
       return { kind: 'record', draft: action.params as RecordParams };
+    case 'answer':
+      return { kind: 'answer', params: action.params as AnswerParams };
     case 'close':
       return { kind: 'close', params: action.params as CloseParams };
     default:

@@ -2,6 +2,7 @@
  * Applies events to actors. The loop is: load, build the hop purely, commit with compare-and-set, tell the
  * queue. A lost race loads again; nothing is locked while a transition runs.
  */
+import type { Cards } from '../context/cards/registry.ts';
 import type { ActorRef, Commit, EventRow, Loaded, NextTurn, RawRecord, Store } from '../db/contract.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
@@ -13,6 +14,7 @@ import { type Additions, addTo } from './additions.ts';
 import type { Admission } from './admission.ts';
 import type { ClosedTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
+import { HeadIndexes } from './head-index.ts';
 import { buildHop, endParked } from './hop.ts';
 import { KnownTurns } from './known-turns.ts';
 import { findMachine } from './snapshot.ts';
@@ -59,6 +61,8 @@ export interface EngineOptions {
   readonly admission: Admission;
   readonly clock: Clock;
   readonly timezone: string;
+  /** The cards of the deployment. */
+  readonly cards: Cards;
   /** After the commit that closed a turn. */
   readonly onClosed?: (session: string, closed: ClosedTurn) => void;
 }
@@ -68,6 +72,7 @@ export class Engine {
   readonly admission: Admission;
   readonly clock: Clock;
   readonly known = new KnownTurns();
+  readonly indexes: HeadIndexes;
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
@@ -75,11 +80,12 @@ export class Engine {
     this.store = options.store;
     this.admission = options.admission;
     this.clock = options.clock;
+    this.indexes = new HeadIndexes(options.store);
   }
 
   hopContext(): HopContext {
-    const { registry, clock, timezone } = this.#options;
-    return { registry, nowUtc: new Date(clock.nowMs()).toISOString(), timezone };
+    const { registry, clock, timezone, cards } = this.#options;
+    return { registry, nowUtc: new Date(clock.nowMs()).toISOString(), timezone, cards };
   }
 
   /** Applies one event, once. */
@@ -112,7 +118,9 @@ export class Engine {
     const result = await this.commit(commit, () => {
       if (records === null) this.known.forget(ref.actor);
       else this.known.moved({ loaded, records }, commit);
-      if (closed !== null) this.#options.onClosed?.(ref.session, closed);
+      if (closed === null) return;
+      this.indexes.closed(ref.session, closed);
+      this.#options.onClosed?.(ref.session, closed);
     });
     return result === 'applied' ? outcome : result;
   }

@@ -7,6 +7,7 @@ import { canonicalJson } from '../ledger/json.ts';
 import { beginActor, type HopContext, type NewActor, type Place, stepActor } from './actor.ts';
 import { type ClosedTurn, closeTurn, type EventHop } from './close.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import { answerInHop } from './in-hop.ts';
 
 export interface CommitHop {
   readonly kind: 'commit';
@@ -32,10 +33,13 @@ export function buildHop(
   };
   // The call that brings the event has settled: it is no child to stop.
   const openChildren = actor.openChildren.filter((child) => child !== hop.event.id);
-  const { closes } = stepActor(builder, context, { ...actor, openChildren }, hop.event, place);
+  const { answers, closes } = stepActor(builder, context, { ...actor, openChildren }, hop.event, place);
+  if ((answers !== null || closes !== null) && actor.turn !== null && hop.records === null)
+    return { kind: 'needs-records' };
+  if (answers !== null && actor.turn !== null)
+    answerInHop(builder, context.cards, hop.records ?? [], { ...place, turn: actor.turn }, answers);
   let closed: ClosedTurn | null = null;
   if (closes !== null && actor.turn !== null) {
-    if (hop.records === null) return { kind: 'needs-records' };
     closed = closeTurn(builder, context, hop, { ...place, turn: actor.turn }, closes);
     for (const created of onClose)
       beginActor(builder, context, created, {

@@ -69,15 +69,15 @@ export function knownTurn(known: Remembered | null): KnownTurn | null {
   return {
     nextSeq: known.loaded.session.nextSeq,
     head: place.head,
-    planTurn: planned ? null : place.number,
+    toPlan: !planned,
   };
 }
 
 export function completeClaim(answer: KnownClaim, { loaded, records }: Remembered): Claim {
   if (answer.changed !== undefined) return answer.changed;
-  const { call, watched, closed, packets } = answer;
+  const { call, watched, toPlan } = answer;
   const session = { ...loaded.session, watched };
-  return { call, loaded: { ...loaded, session }, records, whole: true, closed, packets };
+  return { call, loaded: { ...loaded, session }, records, whole: true, toPlan };
 }
 
 /** null when the turn has ended. */
@@ -93,11 +93,20 @@ function afterCommit({ loaded, records }: Remembered, commit: Commit): Remembere
   const added = commit.records.flatMap((record): RawRecord[] =>
     record.turnId === null || record.turnId !== actor.turn ? [] : [record],
   );
-  const { nextSeq, lastDigest, nextTurn, nextEvidence } = commit;
+  const { nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch } = commit;
   return {
     loaded: {
       ...loaded,
-      session: { ...session, nextSeq, lastDigest, nextTurn, nextEvidence },
+      session: {
+        ...session,
+        nextSeq,
+        lastDigest,
+        nextTurn,
+        nextEvidence,
+        nextPresentation,
+        prefix,
+        epoch,
+      },
       actor: {
         ...actor,
         revision,

@@ -1,22 +1,27 @@
-/** Makes every projection that follows from records alone, record by record. Holds the records of open turns only. */
-
-import { packetMessages } from '../context/assemble/assemble.ts';
-import { rendered, renderTurn, weighMessages } from '../context/assemble/turn.ts';
+/** Makes every projection that follows from records alone, record by record. */
+import { packetMessages } from '../context/assemble/packet-piece.ts';
+import { weighMessages } from '../context/assemble/weigh.ts';
+import { termsOfCard } from '../context/relevance/terms.ts';
 import type { EvidenceRow, HeadRow, KeyRow, Projections, SessionRow, TurnRowState } from '../db/contract.ts';
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from '../ledger/kinds.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
-import { foldTurn, type RecordView } from '../ledger/view.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** `bytes` undefined: a body of the turn was erased, so what it weighed can not be worked out again. */
-export type ProjectedTurn = Omit<TurnRowState, 'bytes'> & { readonly bytes: number | null | undefined };
+type Made =
+  | 'session'
+  | 'heads'
+  | 'turns'
+  | 'keys'
+  | 'evidence'
+  | 'packets'
+  | 'edges'
+  | 'presentations'
+  | 'prefixes';
 
-export type FromRecords = Pick<Projections, 'heads' | 'keys' | 'evidence' | 'packets'> & {
-  readonly session: SessionRow;
-  readonly turns: readonly ProjectedTurn[];
+export type FromRecords = Pick<Projections, Made> & {
   /** Actors that a record says were parked: their events do not tell all of their revisions. */
   readonly parked: ReadonlySet<string>;
   /** How often each call was tried again, as `<turn>~<child>`. */
@@ -26,6 +31,8 @@ export type FromRecords = Pick<Projections, 'heads' | 'keys' | 'evidence' | 'pac
 type Readers = {
   readonly [K in RecordKind]?: (body: BodyOf<K>, record: StoredRecord, turn: string) => void;
 };
+
+const NOT_CLOSED = { closedSeq: null, fullBytes: null, cardBytes: null, terms: null } as const;
 
 export class RecordProjector {
   readonly #session: Mutable<SessionRow> = {
@@ -37,14 +44,18 @@ export class RecordProjector {
     lastDigest: GENESIS_DIGEST,
     nextTurn: 1,
     nextEvidence: 1,
+    nextPresentation: 1,
+    prefix: null,
+    epoch: 0,
   };
   readonly #heads = new Map<string, Mutable<HeadRow>>();
-  readonly #turns = new Map<string, Mutable<ProjectedTurn>>();
+  readonly #turns = new Map<string, Mutable<TurnRowState>>();
   readonly #keys: KeyRow[] = [];
   readonly #evidence = new Map<string, Mutable<EvidenceRow>>();
   readonly #packets = new Map<string, Projections['packets'][number]>();
-  readonly #open = new Map<string, RecordView[]>();
-  readonly #erased = new Set<string>();
+  readonly #edges = new Map<string, Mutable<Projections['edges'][number]>[]>();
+  readonly #presentations: Projections['presentations'][number][] = [];
+  readonly #prefixes: Projections['prefixes'][number][] = [];
   readonly #parked = new Set<string>();
   readonly #retries = new Map<string, number>();
   /** What each kind of record says; a record that belongs to a turn comes with it. */
@@ -63,13 +74,29 @@ export class RecordProjector {
     'turn-accepted': (body, record, turn) => this.#accept(record, turn, body),
     steering: (body, _, turn) => this.#addKey(turn, body),
     'turn-context': (_, __, turn) => this.#start(turn),
-    'turn-closed': (body, _, turn) => this.#close(turn, body),
+    'turn-closed': (body, record, turn) => this.#close(record, turn, body),
     'tool-result': (body, record, turn) => this.#addEvidence(record, turn, body),
     'evidence-body': ({ evidence }, { seq }) => {
       const row = this.#evidence.get(evidence);
       if (row !== undefined) row.seq = seq;
     },
     packet: (body, record) => this.#addPacket(record, body),
+    presentation: ({ presentation, type }, { seq }, turn) => {
+      const ordinal = Number(presentation.slice(1));
+      this.#presentations.push({ ordinal, seq, turn, type });
+      this.#session.nextPresentation = Math.max(this.#session.nextPresentation, ordinal + 1);
+    },
+    prefix: ({ digest }, { seq }) => {
+      this.#prefixes.push({ digest, seq });
+    },
+    'context-plan': ({ prefixDigest }) => {
+      this.#session.prefix = prefixDigest;
+    },
+    reset: (_, { headId, seq }) => {
+      const head = this.#heads.get(headId);
+      if (head !== undefined) head.reset = seq;
+    },
+    'link-retracted': (body) => this.#retract(body),
     'call-retrying': ({ child }, _, turn) => {
       const key = `${turn}~${child}`;
       this.#retries.set(key, (this.#retries.get(key) ?? 0) + 1);
@@ -91,12 +118,8 @@ export class RecordProjector {
         );
       return;
     }
-    if (record.body === null) {
-      if (record.turnId !== null) this.#erased.add(record.turnId);
-      return;
-    }
+    if (record.body === null) return;
     const body = JSON.parse(record.body) as never;
-    if (record.turnId !== null) this.#keep(record, record.turnId, body);
     this.#readers[record.kind]?.(body, record, record.turnId ?? '');
   }
 
@@ -108,26 +131,22 @@ export class RecordProjector {
       keys: this.#keys,
       evidence: [...this.#evidence.values()],
       packets: [...this.#packets.values()],
+      edges: [...this.#edges.values()].flat(),
+      presentations: this.#presentations,
+      prefixes: this.#prefixes,
       parked: this.#parked,
       retries: this.#retries,
     };
   }
 
-  #keep(record: StoredRecord, turnId: string, body: unknown): void {
-    const { seq, kind, class: recordClass } = record;
-    const kept = this.#open.get(turnId) ?? [];
-    if (kind === 'turn-accepted') this.#open.set(turnId, kept);
-    kept.push({ seq, kind, class: recordClass, turnId, body });
-  }
-
   #makeHead({ head, from, atSeq }: BodyOf<'head-created'>): void {
-    this.#heads.set(head, { head, from, atSeq, openTurn: null });
+    this.#heads.set(head, { head, from, atSeq, openTurn: null, reset: null });
     if (this.#session.liveHead === '') this.#session.liveHead = head;
   }
 
   #accept({ headId }: StoredRecord, turn: string, body: BodyOf<'turn-accepted'>): void {
     const { number, priority } = body;
-    const state = { status: 'accepted', outcome: null, reason: null, steps: 0, bytes: null } as const;
+    const state = { status: 'accepted', outcome: null, reason: null, steps: 0, ...NOT_CLOSED } as const;
     this.#turns.set(turn, { turn, head: headId, number, priority, ...state });
     this.#session.nextTurn = Math.max(this.#session.nextTurn, number + 1);
     this.#addKey(turn, body);
@@ -145,27 +164,41 @@ export class RecordProjector {
     if (head !== undefined) head.openTurn = turn;
   }
 
-  #close(turn: string, { outcome, reason, steps }: BodyOf<'turn-closed'>): void {
+  #close({ seq }: StoredRecord, turn: string, { outcome, reason, steps, card }: BodyOf<'turn-closed'>): void {
     const row = this.#turns.get(turn);
     if (row === undefined) return;
-    const records = this.#open.get(turn) ?? [];
-    this.#open.delete(turn);
-    const bytes = this.#erased.has(turn) ? undefined : rendered(renderTurn(foldTurn(records), null)).bytes;
-    Object.assign(row, { status: 'closed', outcome, reason, steps, bytes });
+    Object.assign(row, { status: 'closed', outcome, reason, steps, closedSeq: seq });
+    if (card !== undefined) {
+      const { fullBytes, cardBytes, links } = card;
+      const terms = Buffer.from(termsOfCard(card)).toString('base64');
+      Object.assign(row, { fullBytes, cardBytes, terms });
+      this.#edges.set(
+        turn,
+        links.map((link, ordinal) => ({ ...link, turn, ordinal, retracted: false })),
+      );
+    }
     const head = this.#heads.get(row.head);
     if (head?.openTurn === turn) head.openTurn = null;
   }
 
+  #retract({ turn, kind, to }: BodyOf<'link-retracted'>): void {
+    const row = [...this.#turns.values()].find(({ number }) => number === turn);
+    for (const edge of this.#edges.get(row?.turn ?? '') ?? [])
+      if (edge.kind === kind && edge.to === to) edge.retracted = true;
+    this.#session.epoch += 1;
+  }
+
   #addEvidence({ seq }: StoredRecord, turn: string, { evidence, name }: BodyOf<'tool-result'>): void {
+    if (evidence === null) return;
     const ordinal = Number(evidence.slice(1));
     this.#evidence.set(evidence, { ordinal, seq, turn, tool: name });
     this.#session.nextEvidence = Math.max(this.#session.nextEvidence, ordinal + 1);
   }
 
-  #addPacket({ headId, seq }: StoredRecord, { from, to, text }: BodyOf<'packet'>): void {
+  #addPacket({ headId, seq }: StoredRecord, { from, to, text, quality }: BodyOf<'packet'>): void {
     const key = `${headId}/${from}/${to}`;
     if (this.#packets.has(key)) return;
     const bytes = weighMessages(packetMessages({ from, to, text }));
-    this.#packets.set(key, { head: headId, from, to, seq, bytes });
+    this.#packets.set(key, { head: headId, from, to, seq, bytes, quality });
   }
 }

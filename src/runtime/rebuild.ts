@@ -112,10 +112,13 @@ function restoration(
     ...ref,
     row: records.session,
     heads: records.heads,
-    turns: records.turns.map((turn) => ({ ...turn, bytes: turn.bytes ?? bytesOf(stored, turn.turn) })),
+    turns: records.turns,
     keys: records.keys,
     evidence: records.evidence,
     packets: records.packets,
+    edges: records.edges,
+    presentations: records.presentations,
+    prefixes: records.prefixes,
     actors: made.map(({ row }) => row).filter(({ actor }) => wrongActors.has(actor)),
     calls: calls.filter((call) => wrongCalls.has(callKey(call))),
     surplusCalls: (stored?.calls ?? []).filter(
@@ -136,10 +139,6 @@ function callsOf({ row: { actor, turn }, awaited }: ProjectedActor, { turns, ret
     priority,
     attempt: 1 + (retries.get(`${turn}~${call.child}`) ?? 0),
   }));
-}
-
-function bytesOf(stored: SessionState | null, turn: string): number | null {
-  return stored?.turns.find((row) => row.turn === turn)?.bytes ?? null;
 }
 
 function push(events: Map<string, StoredEvent[]>, event: StoredEvent): void {

@@ -1,159 +1,264 @@
 /**
- * From a claimed step to the request it sends: bind, plan (once a turn), load what the plan names, assemble.
- * The plan comes from the ledger when the turn has one, so every step of a turn carries the same history.
+ * From a claimed step to the request it sends: plan (once a turn), load what the plan names, assemble. The plan comes
+ * from the ledger when the turn has one, so every step of a turn carries the same history.
  */
 import { ASSEMBLER_VERSION, type Assembled, assemble } from '../context/assemble/assemble.ts';
+import { renderOpen } from '../context/assemble/open-turn.ts';
+import { cardMessages, packetMessages } from '../context/assemble/packet-piece.ts';
 import type { Prefix } from '../context/assemble/prefix.ts';
 import { renderTail } from '../context/assemble/tail.ts';
-import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
+import { type Rendered, rendered } from '../context/assemble/weigh.ts';
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
-import { type ClosedTurnWeight, type Plan, planTurns } from '../context/plan/plan.ts';
-import type { Claim, RawRecord, SessionRef, Store, TurnPlace } from '../db/contract.ts';
+import { deterministicPacket } from '../context/packet/deterministic.ts';
+import { promptCeiling } from '../context/plan/budget.ts';
+import type { PlanOptions } from '../context/plan/contract.ts';
+import type { Claim, SessionRef, TurnPlace } from '../db/contract.ts';
 import type { Json } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
-import { foldTurn, type TurnView } from '../ledger/view.ts';
-import type { TurnCache } from './turn-cache.ts';
+import type { TurnView } from '../ledger/view.ts';
+import type { Planned, Planning } from './planning.ts';
+import { foldRecords, type TurnCache } from './turn-cache.ts';
 
-/** Closed turns read at a time when the budget may hold more than the claim brought. */
-const WEIGHT_BLOCK = 512;
+/** New turns of a packet that a turn waits for; a longer chain is summarised beside the turns. */
+const AWAITED_TURNS = 32;
+/** Cards read for a packet that is made without a summariser: more would not fit any. */
+const PACKET_CARDS = 96;
 
 export interface RequestInput {
   readonly claim: Claim;
   readonly place: TurnPlace;
   readonly prefix: Prefix;
   readonly profile: CapacityProfile;
-  /** Plan without asking for packets that are not stored. */
+  readonly options: PlanOptions;
+  /** Tokens a reply may have at most; null leaves it to the profile. */
+  readonly maxTokens: number | null;
+  readonly workContract: string | null;
+  /** A summariser failed this turn: what it should have written is made from cards. */
   readonly packetless: boolean;
 }
 
+export interface WantedPacket {
+  readonly kind: 'packet-wanted';
+  readonly from: number;
+  readonly to: number;
+  /** What it may weigh in a request. */
+  readonly bytes: number;
+}
+
+export type PlanBody = BodyOf<'context-plan'>;
+
 export type PreparedRequest =
-  | { readonly kind: 'packet-wanted'; readonly from: number; readonly to: number }
+  | WantedPacket
+  /** Prefix, tail and the turn itself do not fit: its steps must leave. */
+  | { readonly kind: 'reset-wanted' }
+  /** Not even the directive fits. */
+  | { readonly kind: 'no-horizon' }
   | {
       readonly kind: 'request';
       readonly open: TurnView;
       readonly assembled: Assembled;
+      readonly plan: PlanBody;
       readonly planDraft: RecordDraft | null;
     };
 
+/** A turn as a step of it saw it, and the plan it followed. */
+export interface SentFrom {
+  readonly ref: SessionRef;
+  readonly head: string;
+  readonly open: TurnView;
+  readonly plan: PlanBody;
+  readonly prefix: Prefix;
+  readonly maxTokens: number | null;
+  readonly workContract: string | null;
+}
+
 export class RequestBuilder {
-  readonly #store: Store;
+  readonly #planning: Planning;
   readonly #turns: TurnCache;
 
-  constructor(store: Store, turns: TurnCache) {
-    this.#store = store;
+  constructor(planning: Planning, turns: TurnCache) {
+    this.#planning = planning;
     this.#turns = turns;
   }
 
   async prepare(input: RequestInput): Promise<PreparedRequest> {
-    const { claim, place, prefix, profile } = input;
-    const { session } = claim.loaded;
+    const { claim, place, prefix, options, maxTokens, workContract } = input;
     const open = openTurn(claim.records);
-    const openPiece = rendered(renderTurn(open, renderTail(open)));
-    const frozen = open.plan !== null && open.plan.rejections === open.rejections.length ? open.plan : null;
-    const planned = frozen ?? (await this.#plan(input, openPiece.bytes));
-    if ('wants' in planned && planned.wants !== null && !input.packetless)
-      return { kind: 'packet-wanted', ...planned.wants };
-
-    const [packet, history] = await Promise.all([
-      this.#packet(input, planned.runs),
-      this.#history(session, place, planned.runs),
-    ]);
-    const bytes = [openPiece, ...history, ...(packet === null ? [] : [packet])].reduce(
-      (sum, piece) => sum + piece.bytes,
-      prefix.bytes,
-    );
-    const maxTokens = replyTokens(profile, bytes);
-    const assembled = assemble({
-      prefix,
-      packet,
-      history,
-      open: openPiece,
-      maxTokens,
-      cacheKey: session.session,
-    });
+    const ref = claim.loaded.session;
+    const frozen = standingPlan(open);
+    const planned = frozen === null ? await this.#plan(input, open) : null;
+    if (planned !== null && !input.packetless) {
+      const wanted = awaitedPacket(planned);
+      if (wanted !== null) return wanted;
+    }
+    const plan = frozen ?? planBody(open, input, planned);
+    const request = { ref, head: place.head, open, plan, prefix, maxTokens, workContract };
+    const tail = await this.#tail(request);
+    const piece = planned?.open ?? rendered(renderOpen(open, tail));
+    const outgrown = outgrows(request, options, piece.bytes, tail);
+    if (outgrown !== null) return outgrown;
     return {
       kind: 'request',
       open,
-      assembled,
-      planDraft: 'wants' in planned ? planRecord(open, prefix, profile, planned) : null,
+      assembled: await this.#assemble(request, piece),
+      plan,
+      planDraft: frozen === null ? { kind: 'context-plan', turnId: open.turnId, body: plan } : null,
     };
   }
 
-  /** Reads more turns while all that were read fit, and packets the claim did not bring. */
-  async #plan(input: RequestInput, openTurnBytes: number): Promise<Plan> {
-    const { claim, place, prefix, profile } = input;
-    const { session } = claim.loaded;
-    const closedCount = place.number - 1;
-    const closed = [...weights(claim.closed ?? [])];
-    const packets = [...(claim.packets ?? [])];
-    for (;;) {
-      const plan = planTurns({
-        profile,
-        prefixBytes: prefix.bytes,
-        openTurnBytes,
-        closed,
-        closedCount,
-        packets,
-      });
-      if (closed.length < closedCount && fullTurns(plan) === closed.length) {
-        const before = closed.at(-1)?.number ?? place.number;
-        closed.push(...weights(await this.#store.closedTurns(session, place.head, before, WEIGHT_BLOCK)));
-        continue;
-      }
-      if (plan.wants === null || input.packetless) return plan;
-      const stored = await this.#store.findPacket(session, place.head, plan.wants.from, plan.wants.to);
-      if (stored === null) return plan;
-      packets.push(stored);
-    }
+  /** The request of a step, from the records alone: what was sent once is the same bytes again. */
+  async assemble(request: SentFrom): Promise<Assembled> {
+    return this.#assemble(request, rendered(renderOpen(request.open, await this.#tail(request))));
   }
 
-  async #packet({ claim, place }: RequestInput, runs: Plan['runs']): Promise<Rendered | null> {
-    const run = runs.find((candidate) => candidate.fidelity === 'packet');
-    if (run === undefined) return null;
-    const { session } = claim.loaded;
-    const brought = claim.packets?.find((packet) => packet.from === run.from && packet.to === run.to);
-    const row = brought ?? (await this.#store.findPacket(session, place.head, run.from, run.to));
-    return row === null ? null : this.#turns.renderedPacket(session, row);
+  async #assemble(request: SentFrom, open: Rendered): Promise<Assembled> {
+    const { ref, plan, prefix } = request;
+    const { history, settled } = await this.#history(request);
+    const bytes = [open, ...history].reduce((sum, piece) => sum + piece.bytes, prefix.bytes);
+    return assemble({
+      prefix,
+      history,
+      settled,
+      open,
+      maxTokens: replyTokens(profileOf(plan), request.maxTokens, bytes),
+      cacheKey: ref.session,
+    });
   }
 
-  #history(ref: SessionRef, place: TurnPlace, runs: Plan['runs']): Promise<readonly Rendered[]> {
-    const full = runs.find((run) => run.fidelity === 'full');
-    return full === undefined ? Promise.resolve([]) : this.#turns.range(ref, place.head, full.from, full.to);
+  async #tail({ ref, head, open, plan, workContract }: SentFrom): Promise<string | null> {
+    return renderTail(open, await this.#planning.tail(ref, head, open, plan.runs, workContract));
+  }
+
+  #plan(input: RequestInput, open: TurnView): Promise<Planned> {
+    const { claim, place, prefix, profile, options, workContract } = input;
+    return this.#planning.plan({
+      ref: claim.loaded.session,
+      head: place.head,
+      epoch: claim.loaded.session.epoch,
+      toPlan: claim.toPlan,
+      profile,
+      options,
+      prefixBytes: prefix.bytes,
+      open,
+      workContract,
+    });
+  }
+
+  /** Handoff, packet, cards, whole turns: what stands before the open turn, in this order. */
+  async #history(
+    request: SentFrom,
+  ): Promise<{ readonly history: readonly Rendered[]; readonly settled: number }> {
+    const { ref, head, plan } = request;
+    const runsOf = (fidelity: 'full' | 'card') => plan.runs.filter((run) => run.fidelity === fidelity);
+    const [reset, packet, cards, full] = await Promise.all([
+      plan.reset === null ? null : this.#turns.reset(ref, plan.reset),
+      this.#packet(request),
+      Promise.all(runsOf('card').map(({ from, to }) => this.#turns.cards(ref, head, from, to))),
+      Promise.all(runsOf('full').map(({ from, to }) => this.#turns.range(ref, head, from, to))),
+    ]);
+    const lines = cards.flat().map(({ card, line }) => ({ number: card.number, line }));
+    const before = [...(reset === null ? [] : [reset.piece]), ...(packet === null ? [] : [packet])];
+    const carded = cardMessages(lines).map(rendered);
+    // The newest cards change from turn to turn; what stands before them settled.
+    const settled = before.length + Math.max(0, carded.length - 1);
+    return { history: [...before, ...carded, ...full.flat()], settled };
+  }
+
+  async #packet({ ref, head, plan: { packet } }: SentFrom): Promise<Rendered | null> {
+    if (packet === null) return null;
+    const { from, to, seq, bytes } = packet;
+    if (seq !== null) return this.#turns.packet(ref, { from, to, seq });
+    const frame = rendered(packetMessages({ from, to, text: '' })).bytes;
+    const cards = await this.#turns.cards(ref, head, Math.max(from, to - PACKET_CARDS + 1), to);
+    const newestFirst = cards.map(({ card }) => card).toReversed();
+    const text = deterministicPacket({ from, to, cards: newestFirst, maxBytes: bytes - frame });
+    return rendered(packetMessages({ from, to, text }));
   }
 }
 
-export function openTurn(records: readonly RawRecord[]): TurnView {
-  return foldTurn(records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })));
+export function openTurn(records: Parameters<typeof foldRecords>[0]): TurnView {
+  return foldRecords(records);
 }
 
-function weights(rows: readonly (readonly [number, number])[]): readonly ClosedTurnWeight[] {
-  return rows.map(([number, bytes]) => ({ number, bytes }));
+export function profileOf(plan: PlanBody): CapacityProfile {
+  return plan.profile as unknown as CapacityProfile;
 }
 
-function fullTurns(plan: Plan): number {
-  return plan.runs
-    .filter((run) => run.fidelity === 'full')
-    .reduce((sum, run) => sum + run.to - run.from + 1, 0);
+/** Only a measured ratio may take steps away from a turn or end it: an estimate lets the provider say. */
+function outgrows(
+  { open, plan, prefix }: SentFrom,
+  options: PlanOptions,
+  openBytes: number,
+  tail: string | null,
+): PreparedRequest | null {
+  const profile = profileOf(plan);
+  if (profile.tokensPerByte.samples === 0) return null;
+  const ceiling = promptCeiling(profile, options);
+  const tokens = (bytes: number): number => tokensOf(prefix.bytes + bytes, profile);
+  if (tokens(openBytes) <= ceiling) return null;
+  const directive = rendered(renderOpen({ ...open, steps: [], steering: [] }, tail));
+  // A refusal may have been of prompt and reply together: what cannot be made smaller is sent once more.
+  if (tokens(directive.bytes) > ceiling) return open.rejections.length === 1 ? null : { kind: 'no-horizon' };
+  return open.reset === null ? { kind: 'reset-wanted' } : null;
 }
 
-/** The reply may take what the window leaves, up to the reserve; at least one token. */
-function replyTokens(profile: CapacityProfile, promptBytes: number): number {
-  const window = Math.min(profile.declaredWindow, profile.verifiedWindow ?? profile.declaredWindow);
-  return Math.max(1, Math.min(profile.outputReserve, window - tokensOf(promptBytes, profile)));
+/** The plan holds for the turn, unless the provider refused it as too long or a reset took what it was made of. */
+function standingPlan({ plan, rejections, reset }: TurnView): PlanBody | null {
+  if (plan === null || plan.rejections !== rejections.length) return null;
+  return reset === null || plan.reset === reset.seq ? plan : null;
 }
 
-function planRecord(open: TurnView, prefix: Prefix, profile: CapacityProfile, plan: Plan): RecordDraft {
-  const body: BodyOf<'context-plan'> = {
+/** The packet a turn waits for: one that is not stored, and that a summariser can write in one go. */
+function awaitedPacket({ plan: { wants, packet }, known }: Planned): WantedPacket | null {
+  if (wants === null || packet === null) return null;
+  const { from, to } = wants;
+  const covered = known.packets
+    .filter((packet) => packet.from === from && packet.to < to)
+    .reduce((longest, packet) => Math.max(longest, packet.to), from - 1);
+  const bytes = packet.bytes;
+  return to - covered <= AWAITED_TURNS ? { kind: 'packet-wanted', from, to, bytes } : null;
+}
+
+function planBody(open: TurnView, input: RequestInput, planned: Planned | null): PlanBody {
+  if (planned === null) throw new Error(`turn ${open.turnId} has no plan`);
+  const { plan, known } = planned;
+  const { packet } = plan;
+  const stored =
+    packet?.quality === 'model'
+      ? known.packets.find(({ from, to }) => from === packet.from && to === packet.to)
+      : undefined;
+  return {
     assembler: ASSEMBLER_VERSION,
     policy: 'plan',
     runs: [...plan.runs],
+    packet: packet === null ? null : { ...packet, seq: stored?.seq ?? null },
+    degraded: input.packetless && packet !== null && stored === undefined,
+    promoted: plan.promoted.map(({ path, ...promotion }) =>
+      path === undefined ? promotion : { ...promotion, path: [...path] },
+    ),
+    continues: plan.continues,
+    reset: planned.reset,
     budgetTokens: plan.budgetTokens,
     spentTokens: plan.spentTokens,
     leftOut: plan.leftOut,
-    prefixDigest: prefix.digest,
+    prefixDigest: input.prefix.digest,
     rejections: open.rejections.length,
-    profile: profile as unknown as Record<string, Json>,
+    profile: input.profile as unknown as Record<string, Json>,
   };
-  return { kind: 'context-plan', turnId: open.turnId, body };
+}
+
+/** A ratio is a mean: a request may weigh so much more than it says. */
+const ESTIMATE_SLACK = 1.03;
+
+/** The reply may take what the window leaves, up to the reserve or the cap; at least one token. */
+function replyTokens(profile: CapacityProfile, cap: number | null, promptBytes: number): number {
+  const window = Math.min(profile.declaredWindow, profile.verifiedWindow ?? profile.declaredWindow);
+  return Math.max(
+    1,
+    Math.min(
+      cap ?? profile.outputReserve,
+      window - Math.ceil(ESTIMATE_SLACK * tokensOf(promptBytes, profile)),
+    ),
+  );
 }

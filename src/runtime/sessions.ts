@@ -1,13 +1,11 @@
 /** Opens a session: its first two records, its head, in one commit. */
 import type { SessionRef } from '../db/contract.ts';
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
-import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import type { Engine } from './engine.ts';
-
-const MAX_RACES = 100;
+import { commitToSession } from './session-commit.ts';
 
 export type SessionConfig = BodyOf<'session-created'>;
 
@@ -26,6 +24,9 @@ export async function createSession(
     lastDigest: GENESIS_DIGEST,
     nextTurn: 1,
     nextEvidence: 1,
+    nextPresentation: 1,
+    prefix: null,
+    epoch: 0,
     watched: false,
   });
   builder.create = { leg: config.leg, config: canonicalJson(config), head };
@@ -37,17 +38,13 @@ export async function createSession(
 
 /** The session takes no new turns from then on; what was accepted before still runs. False when there is no such session. */
 export async function archiveSession(engine: Engine, ref: SessionRef): Promise<boolean> {
-  for (let race = 0; race < MAX_RACES; race++) {
-    const state = await engine.store.loadSession(ref, null);
-    if (state === null) return false;
-    if (state.session.status === 'archived') return true;
-    const builder = new CommitBuilder(state.session);
+  const archived = await commitToSession(engine, ref, async (builder, { session }) => {
+    if (session.status === 'archived') return { value: true, unchanged: true };
     builder.status = 'archived';
-    builder.append(state.session.liveHead, { kind: 'session-archived', turnId: null, body: {} });
-    if ((await engine.commit(builder.build())) === 'applied') return true;
-    await engine.clock.sleep(race);
-  }
-  throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
+    builder.append(session.liveHead, { kind: 'session-archived', turnId: null, body: {} });
+    return { value: true };
+  });
+  return archived !== null;
 }
 
 /** A session's settings never change, so each process reads them once. Bounded; the oldest goes first. */

@@ -1,18 +1,27 @@
 /**
- * Closed turns as they render: they never change, so a process reads and renders each of them once.
+ * Closed turns and packets as they render: they never change, so a process reads and renders each of them once.
  * Bounded by bytes of stored text; the least recently used goes first.
  */
-
-import { packetMessages } from '../context/assemble/assemble.ts';
-import { type Rendered, rendered, renderTurn } from '../context/assemble/turn.ts';
-import type { SessionRef, Store } from '../db/contract.ts';
-import { foldTurn } from '../ledger/view.ts';
+import { renderFull } from '../context/assemble/full-record.ts';
+import { packetMessages, resetMessages } from '../context/assemble/packet-piece.ts';
+import { type Rendered, rendered } from '../context/assemble/weigh.ts';
+import { cardLine, provisionalCard } from '../context/turn-card.ts';
+import type { RawRecord, SessionRef, Store } from '../db/contract.ts';
+import { type BodyOf, parseBody } from '../ledger/kinds.ts';
+import type { TurnCard } from '../ledger/turn-card.ts';
+import { foldTurn, type TurnView } from '../ledger/view.ts';
 import type { ClosedTurn } from './close.ts';
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
 
+/** A card with the line that stands for its turn. */
+export interface Carded {
+  readonly card: TurnCard;
+  readonly line: string;
+}
+
 interface Entry {
-  readonly value: Rendered | string;
+  readonly value: Rendered | Carded | string;
   readonly bytes: number;
 }
 
@@ -27,59 +36,103 @@ export class TurnCache {
     this.#limitBytes = limitBytes;
   }
 
-  /** The turns of a head by number, both ends included, oldest first. */
-  async range(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Rendered[]> {
-    const key = (number: number) => `${ref.session}/${head}/${number}`;
-    let first = from;
-    while (first <= to && this.#entries.has(key(first))) first += 1;
-    let last = to;
-    while (last >= first && this.#entries.has(key(last))) last -= 1;
-    const read = new Map<number, Rendered>();
-    if (first <= last) {
-      for (const turn of await this.#store.history(ref, head, first, last)) {
-        const view = foldTurn(
-          turn.records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })),
-        );
-        const piece = rendered(renderTurn(view, null));
-        read.set(turn.number, piece);
-        if (view.closed !== null) this.#put(key(turn.number), piece, piece.bytes);
-      }
-    }
-    const turns: Rendered[] = [];
-    for (let number = from; number <= to; number++) {
-      const turn = read.get(number) ?? (this.#get(key(number)) as Rendered | undefined);
-      if (turn !== undefined) turns.push(turn);
-    }
-    return turns;
+  /** The whole turns of a head by number, both ends included, oldest first. */
+  range(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Rendered[]> {
+    return this.#range(`${ref.session}/${head}/full`, from, to, async (first, last) => {
+      const turns = await this.#store.history(ref, head, first, last);
+      return turns.map(({ number, records }): [number, Rendered, number] => {
+        const piece = rendered(renderFull(foldRecords(records)));
+        return [number, piece, piece.bytes];
+      });
+    });
+  }
+
+  /** The cards of a head's turns by number, both ends included, oldest first. */
+  cards(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Carded[]> {
+    return this.#range(`${ref.session}/${head}/card`, from, to, async (first, last) => {
+      const rows = await this.#store.closings(ref, head, first, last);
+      return Promise.all(
+        rows.map(async ({ number, turn, body }): Promise<[number, Carded, number]> => {
+          const stored = body === null ? undefined : parseBody('turn-closed', JSON.parse(body)).card;
+          const card = stored ?? (await this.#provisional(ref, turn));
+          return [number, carded(card), weighCard(card)];
+        }),
+      );
+    });
   }
 
   /** Keeps a turn that this process just closed. */
-  keep(session: string, { head, number, piece }: ClosedTurn): void {
-    this.#put(`${session}/${head}/${number}`, piece, piece.bytes);
+  keep(session: string, { head, number, piece, card }: ClosedTurn): void {
+    this.#put(`${session}/${head}/full/${number}`, piece, piece.bytes);
+    this.#put(`${session}/${head}/card/${number}`, carded(card), weighCard(card));
   }
 
-  /** The text of the packet in record `seq`. */
-  async packet(ref: SessionRef, seq: number): Promise<string | null> {
-    const key = `${ref.session}/packet/${seq}`;
+  /** The text of the packet in record `seq`; null when it was erased. */
+  packetText(ref: SessionRef, seq: number): Promise<string | null> {
+    return this.#text(ref, 'packet', seq);
+  }
+
+  /** A stored packet as it stands in a request. */
+  async packet(
+    ref: SessionRef,
+    { from, to, seq }: { readonly from: number; readonly to: number; readonly seq: number },
+  ): Promise<Rendered | null> {
+    const text = await this.packetText(ref, seq);
+    return text === null ? null : rendered(packetMessages({ from, to, text }));
+  }
+
+  /** What a reset left in the place of all before it, and the newest turn behind it. */
+  async reset(ref: SessionRef, seq: number): Promise<{ readonly piece: Rendered; readonly behind: number }> {
+    const text = (await this.#text(ref, 'reset', seq)) ?? '';
+    const behind = Number((await this.#text(ref, 'behind', seq)) ?? 0);
+    return { piece: rendered(resetMessages(text)), behind };
+  }
+
+  async #text(ref: SessionRef, what: 'packet' | 'reset' | 'behind', seq: number): Promise<string | null> {
+    const key = `${ref.session}/${what}/${seq}`;
     const known = this.#get(key);
     if (typeof known === 'string') return known;
     const body = await this.#store.recordBody(ref, seq);
     if (body === null) return null;
-    const { text } = JSON.parse(body) as { text: string };
-    this.#put(key, text, text.length);
-    return text;
+    const { text, behind } = JSON.parse(body) as BodyOf<'reset'>;
+    const value = what === 'behind' ? String(behind) : text;
+    this.#put(key, value, value.length);
+    return value;
   }
 
-  /** The packet as it stands in a request. */
-  async renderedPacket(
-    ref: SessionRef,
-    packet: { readonly from: number; readonly to: number; readonly seq: number },
-  ): Promise<Rendered | null> {
-    const text = await this.packet(ref, packet.seq);
-    return text === null ? null : rendered(packetMessages({ from: packet.from, to: packet.to, text }));
+  async #provisional(ref: SessionRef, turn: string): Promise<TurnCard> {
+    const view = foldRecords(await this.#store.turnRecords(ref, turn));
+    return provisionalCard(view, rendered(renderFull(view)).bytes);
   }
 
-  #get(key: string): Rendered | string | undefined {
+  /** Reads what is not known between the known ends of the range; `read` says what each weighs. */
+  async #range<T extends Rendered | Carded>(
+    prefix: string,
+    from: number,
+    to: number,
+    read: (from: number, to: number) => Promise<readonly (readonly [number, T, number])[]>,
+  ): Promise<readonly T[]> {
+    const key = (number: number) => `${prefix}/${number}`;
+    let first = from;
+    while (first <= to && this.#entries.has(key(first))) first += 1;
+    let last = to;
+    while (last >= first && this.#entries.has(key(last))) last -= 1;
+    const fresh = new Map<number, T>();
+    if (first <= last) {
+      for (const [number, value, bytes] of await read(first, last)) {
+        fresh.set(number, value);
+        this.#put(key(number), value, bytes);
+      }
+    }
+    const values: T[] = [];
+    for (let number = from; number <= to; number++) {
+      const value = fresh.get(number) ?? (this.#get(key(number)) as T | undefined);
+      if (value !== undefined) values.push(value);
+    }
+    return values;
+  }
+
+  #get(key: string): Entry['value'] | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
@@ -87,7 +140,7 @@ export class TurnCache {
     return entry.value;
   }
 
-  #put(key: string, value: Rendered | string, bytes: number): void {
+  #put(key: string, value: Entry['value'], bytes: number): void {
     if (bytes > this.#limitBytes || this.#entries.has(key)) return;
     this.#entries.set(key, { value, bytes });
     this.#bytes += bytes;
@@ -97,4 +150,17 @@ export class TurnCache {
       this.#bytes -= entry.bytes;
     }
   }
+}
+
+export function foldRecords(records: readonly RawRecord[]): TurnView {
+  return foldTurn(records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })));
+}
+
+function carded(card: TurnCard): Carded {
+  return { card, line: cardLine(card) };
+}
+
+/** A card holds its line's texts twice, and the arguments and digests the line leaves out. */
+function weighCard(card: TurnCard): number {
+  return 4 * card.cardBytes;
 }

@@ -14,11 +14,47 @@ export type ToolEffect = (typeof TOOL_EFFECTS)[number];
 export const UNKNOWN_OUTCOMES = ['report', 'ask'] as const;
 export type UnknownOutcome = (typeof UNKNOWN_OUTCOMES)[number];
 
-/** Reads stored evidence of the calling session; null when no such id exists there. */
-export interface EvidenceReader {
-  read(evidenceId: string): Promise<string | null>;
+/** A turn by its number in the session's lineage, and by its UUID. */
+export type TurnTarget = { readonly number: number } | { readonly id: string };
+
+/** `text`: the full record of a closed turn. The one that is running is open. */
+export type RememberedTurn = { readonly kind: 'closed'; readonly text: string } | { readonly kind: 'open' };
+
+/** `line`: the turn as its card shows it, one line, with or without `T<number>: ` before it. */
+export interface FoundTurn {
+  readonly number: number;
+  readonly line: string;
+}
+
+/** `closedAt` is ISO 8601 in UTC. */
+export interface FoundElsewhere extends FoundTurn {
+  readonly session: string;
+  readonly closedAt: string;
+}
+
+/** `complete` is false when turns were left unread, for want of time or because there are too many. */
+export interface FoundInSessions {
+  readonly found: readonly FoundElsewhere[];
+  readonly searchedTurns: number;
+  readonly complete: boolean;
+}
+
+/** What the calling session remembers; every reading is of its own lineage, except `searchSessions`. */
+export interface SessionMemory {
+  /** The whole result; null when no such id exists. */
+  evidence(id: string): Promise<string | null>;
   /** Ids that exist, newest first, for a corrective error. */
-  list(limit: number): Promise<readonly string[]>;
+  evidenceIds(limit: number): Promise<readonly string[]>;
+  /** Null when there is no such turn. */
+  turn(which: TurnTarget): Promise<RememberedTurn | null>;
+  /** The number of the newest closed turn; 0 before the first. */
+  newestTurn(): Promise<number>;
+  /** The canonical payload of a presentation with its type and title, as text; null when there is none. */
+  presentation(id: string): Promise<string | null>;
+  /** Closed turns of the session that the query fits, best first. */
+  search(query: string, limit: number): Promise<readonly FoundTurn[]>;
+  /** The same over the tenant's other sessions. */
+  searchSessions(query: string, limit: number): Promise<FoundInSessions>;
 }
 
 export interface ToolContext {
@@ -27,13 +63,15 @@ export interface ToolContext {
   readonly root: string;
   /** The same for every attempt at this call. */
   readonly idempotencyKey: string;
-  readonly evidence: EvidenceReader;
+  readonly memory: SessionMemory;
 }
 
 /** An `isError` result goes back to the model, which may repair its call. */
 export interface ToolOutput {
   readonly content: string;
   readonly isError: boolean;
+  /** Files the call read or wrote: turns about one file find each other by it. */
+  readonly files?: readonly { readonly kind: 'read' | 'wrote'; readonly path: string }[] | undefined;
 }
 
 export type ParsedArgs =
@@ -46,7 +84,11 @@ export interface Tool extends ToolDefinition {
   readonly effect: ToolEffect;
   readonly onUnknown: UnknownOutcome;
   readonly approval: boolean;
+  /** Not offered to a session that does not name it, unless it asks for all: its schema costs every request. */
+  readonly deferred: boolean;
   readonly timeoutMs: number;
+  /** Answered in the commit that settles its batch, without a job; `run` is never called. */
+  readonly inHop: boolean;
   /** Checks arguments; the message tells the model what was wrong, what was found and what is allowed. */
   parse(args: Json): ParsedArgs;
   run(args: Json, context: ToolContext): Promise<ToolOutput>;

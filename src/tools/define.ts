@@ -38,6 +38,8 @@ export interface ToolSpec<Input extends z.ZodObject> {
   readonly onUnknown?: UnknownOutcome;
   /** Whether a person must allow each call. */
   readonly approval?: boolean;
+  /** Offered only to sessions that name it or ask for every tool. */
+  readonly deferred?: boolean;
   /** 60,000 unless declared. */
   readonly timeoutMs?: number;
   /** A text is a success; `{ content, isError: true }` goes back to the model for repair. */
@@ -57,7 +59,9 @@ export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): To
     effect: spec.effect ?? 'once',
     onUnknown: spec.onUnknown ?? 'report',
     approval: spec.approval ?? false,
+    deferred: spec.deferred ?? false,
     timeoutMs: spec.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
+    inHop: false,
     parse: (args) => {
       const result = spec.input.safeParse(args, { reportInput: true });
       if (result.success) return { ok: true, args: result.data as Json };

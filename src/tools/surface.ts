@@ -11,6 +11,8 @@ export type Need = readonly Domain[] | 'all';
 export interface ToolSurface {
   get(name: string): Tool | undefined;
   names(): readonly string[];
+  /** Every tool, by name. */
+  all(): readonly Tool[];
   /** Always-loaded tools, tools serving a needed domain, and tools that declare none, by name. */
   loaded(need: Need): readonly Tool[];
   /** What the model sees of `loaded(need)`; the same bytes on every call. */
@@ -36,6 +38,7 @@ export function createToolSurface(tools: readonly Tool[]): ToolSurface {
   return {
     get: (name) => byName.get(name),
     names: () => [...byName.keys()],
+    all: () => sorted,
     loaded,
     definitions: (need = 'all') => loaded(need).map(definitionOf),
   };

@@ -1,4 +1,5 @@
 /** What every worker is given. Built once a process, by `src/app`. */
+import type { Loaded } from '../db/contract.ts';
 import type { Leg, Provider } from '../providers/contract.ts';
 import type { Bus } from '../queues/bus.ts';
 import type { Profiles } from '../runtime/profiles.ts';
@@ -6,7 +7,9 @@ import type { RateLimiter } from '../runtime/rate-limiter.ts';
 import type { RequestBuilder } from '../runtime/request.ts';
 import type { SessionConfigs } from '../runtime/sessions.ts';
 import type { SideCallHost } from '../runtime/side-call.ts';
+import type { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import type { TurnCache } from '../runtime/turn-cache.ts';
+import type { SessionMemory } from '../tools/contract.ts';
 import type { ToolSurface } from '../tools/surface.ts';
 
 export interface BoundLeg {
@@ -19,6 +22,9 @@ export interface WorkerDeps {
   readonly configs: SessionConfigs;
   readonly profiles: Profiles;
   readonly requests: RequestBuilder;
+  readonly ahead: SummariesAhead;
+  /** What the tools of a turn may read of the past. */
+  readonly memory: (loaded: Pick<Loaded, 'session' | 'turn'>) => SessionMemory;
   /** Every call to a provider goes through it. */
   readonly limiter: RateLimiter;
   readonly turns: TurnCache;

@@ -11,29 +11,38 @@ import { toolCalls } from '../ledger/view.ts';
 import type { CallOutcome } from '../providers/contract.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/additions.ts';
-import { sessionPrefix } from '../runtime/prefix.ts';
-import { openTurn, type PreparedRequest, type RequestInput } from '../runtime/request.ts';
+import { type StepPrefix, sessionPrefix, stepPrefix } from '../runtime/prefix.ts';
+import { openTurn, type PlanBody, type PreparedRequest, type RequestInput } from '../runtime/request.ts';
+import { sessionPlan } from '../runtime/session-plan.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
 import { DeltaStream, turnTopic } from './deltas.ts';
 import type { BoundLeg, WorkerDeps } from './deps.ts';
 import { dueProbe } from './due-probe.ts';
+import { resetWith } from './handoff.ts';
 import { receipt } from './receipt.ts';
 
 interface StepInput {
   readonly step: number;
   readonly packetless: boolean;
+  readonly handoffless: boolean;
 }
 
+/** Told of a reply that may end the turn, and of what its request was made of. */
+type OnAnswer = (input: RequestInput, plan: PlanBody) => void;
 type Prepared = Extract<PreparedRequest, { kind: 'request' }>;
 
 export async function stepWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
   const watched: string[] = [];
+  const answers: { readonly input: RequestInput; readonly plan: PlanBody }[] = [];
   const settled = await runSideCall(deps.host, ref, (claim, signal) => {
     if (claim.loaded.session.watched) watched.push(turnTopic(ref, ref.actor));
-    return performStep(deps, ref, claim, signal);
+    return performStep(deps, ref, claim, signal, (input, plan) => answers.push({ input, plan }));
   });
   // What was streamed is durable now, or was taken back.
   for (const topic of watched) await deps.bus.drop(topic);
+  const [answer] = answers;
+  if (settled === 'applied' && answer !== undefined)
+    await deps.ahead.afterStep(ref, answer.input, answer.plan).catch(deps.host.onError);
   return settled;
 }
 
@@ -42,8 +51,9 @@ async function performStep(
   ref: JobRef,
   claim: Claim,
   signal: AbortSignal,
+  onAnswer: OnAnswer,
 ): Promise<CallResult> {
-  const { step, packetless } = JSON.parse(claim.call.input) as StepInput;
+  const { step, packetless, handoffless } = JSON.parse(claim.call.input) as StepInput;
   const place = claim.loaded.turn;
   if (place === null) throw new Error(`step call ${ref.child} has no turn`);
   const config = await deps.configs.get(ref);
@@ -55,18 +65,29 @@ async function performStep(
       message: `leg "${config.leg}" is not configured`,
       drafts: [],
     };
-  const profile = await deps.profiles.bind(bound.leg, openTurn(claim.records).rejections);
+  const open = openTurn(claim.records);
+  const { store } = deps.host.engine;
+  const built = sessionPrefix(config, deps.surface);
+  const [profile, pinned] = await Promise.all([
+    deps.profiles.bind(bound.leg, open.rejections),
+    stepPrefix(store, claim.loaded.session, open, built),
+  ]);
   const input: RequestInput = {
     claim,
     place,
-    prefix: sessionPrefix(config, deps.surface),
+    prefix: pinned.prefix,
     profile,
+    ...sessionPlan(config),
     packetless,
   };
   const prepared = await deps.requests.prepare(input);
-  if (prepared.kind === 'packet-wanted')
+  if (prepared.kind === 'reset-wanted' && handoffless) {
+    const reset = resetWith(open, place, [], null);
+    return { ...reset, output: { kind: 'reset-made' } };
+  }
+  if (prepared.kind !== 'request')
     return { kind: 'done', output: { ...prepared }, additions: () => ({ drafts: [] }) };
-  return send(deps, ref, { claim, place, input, prepared, bound, step }, signal);
+  return send(deps, ref, { claim, place, input, prepared, pinned, bound, step, onAnswer }, signal);
 }
 
 interface Sending {
@@ -74,8 +95,10 @@ interface Sending {
   readonly place: TurnPlace;
   readonly input: RequestInput;
   readonly prepared: Prepared;
+  readonly pinned: StepPrefix;
   readonly bound: BoundLeg;
   readonly step: number;
+  readonly onAnswer: OnAnswer;
 }
 
 async function send(
@@ -140,20 +163,31 @@ async function send(
 }
 
 function answered(deps: WorkerDeps, sending: Sending, reply: ChatReply, written: RecordDraft): CallResult {
-  const { place, prepared, step, bound, input } = sending;
+  const { place, prepared, pinned, step, bound, input } = sending;
   const content = withOwnIds(reply.content, place.number, step);
-  const facts = judgeReply(content, (name) => deps.surface.get(name)?.approval ?? false);
+  const offered = new Set(input.prefix.tools.map(({ name }) => name));
+  const traits = {
+    needsApproval: (name: string) => deps.surface.get(name)?.approval ?? false,
+    isInHop: (name: string) => offered.has(name) && (deps.surface.get(name)?.inHop ?? false),
+  };
+  const facts = judgeReply(content, traits, prepared.plan.degraded);
+  if (facts.kind === 'answer') sending.onAnswer(input, prepared.plan);
   const turnId = prepared.open.turnId;
   const message: RecordDraft = {
     kind: 'assistant-message',
     turnId,
     body: { step, content: [...content], finish: reply.finish },
   };
-  const before = [...(prepared.planDraft === null ? [] : [prepared.planDraft]), written, message];
+  const planned = prepared.planDraft === null ? [] : [prepared.planDraft];
+  const before = [...pinned.drafts, ...planned, written, message];
+  const prefix = pinned.pins ? { prefix: { digest: pinned.prefix.digest, draft: pinned.stored } } : {};
   return {
     kind: 'done',
     output: facts as unknown as Json,
-    additions: (takeEvidence) => withRefusedCalls(before, content, turnId, step, takeEvidence),
+    additions: (takeEvidence) => ({
+      ...withRefusedCalls(before, content, turnId, step, takeEvidence),
+      ...prefix,
+    }),
     onClose: facts.kind === 'answer' ? dueProbe(deps, bound.leg, input.profile) : [],
   };
 }

@@ -1,5 +1,6 @@
 /** The `tool` pool: one call of one tool. Stages: find the call, let it run once, window the result, record it. */
 import { escapeMarkers } from '../context/assemble/markers.ts';
+import { digestResult } from '../context/evidence/digest.ts';
 import { windowResult } from '../context/evidence/window.ts';
 import type { Claim } from '../db/contract.ts';
 import type { ToolCallBlock } from '../ledger/blocks.ts';
@@ -7,11 +8,12 @@ import { evidenceId, toolChild } from '../ledger/ids.ts';
 import type { Json } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft, ToolStatus } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
-import type { ToolInput, ToolOutput } from '../machines/turn-context.ts';
+import type { ToolOutput as CallOutput, ToolInput } from '../machines/turn-context.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/additions.ts';
+import { isOffered } from '../runtime/session-plan.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
-import type { EvidenceReader, Tool } from '../tools/contract.ts';
+import type { Tool, ToolOutput } from '../tools/contract.ts';
 import { runTool, type ToolOutcome } from '../tools/run.ts';
 import { unknownTool } from '../tools/surface.ts';
 import { DeltaStream, turnTopic } from './deltas.ts';
@@ -20,6 +22,7 @@ import type { WorkerDeps } from './deps.ts';
 interface Result {
   readonly status: ToolStatus;
   readonly content: string;
+  readonly files?: ToolOutput['files'];
 }
 
 export function toolWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
@@ -47,7 +50,7 @@ async function performTool(
   };
 }
 
-function output({ index }: ToolInput, status: ToolOutput['status']): Json {
+function output({ index }: ToolInput, status: CallOutput['status']): Json {
   return { index, status };
 }
 
@@ -74,10 +77,10 @@ async function resultOf(
   signal: AbortSignal,
 ): Promise<Result | 'aborted' | 'undecided'> {
   const config = await deps.configs.get(ref);
-  const allowed = config.tools === null || config.tools.includes(call.name);
-  const tool = allowed ? deps.surface.get(call.name) : undefined;
-  if (tool === undefined) {
-    const names = deps.surface.names().filter((name) => config.tools === null || config.tools.includes(name));
+  const tool = deps.surface.get(call.name);
+  if (tool === undefined || !isOffered(config, tool)) {
+    const offered = deps.surface.all().filter((one) => isOffered(config, one));
+    const names = offered.map(({ name }) => name);
     return { status: 'unknown_tool', content: unknownTool(call.name, names).content };
   }
   if (input.decided === 'report') return unknownOutcome(tool);
@@ -113,27 +116,21 @@ function run(
   deps: WorkerDeps,
   ref: JobRef,
   tool: Tool,
-  { input, call }: Asked,
+  { claim, input, call }: Asked,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
-  const { store } = deps.host.engine;
-  const evidence: EvidenceReader = {
-    read: async (id) => {
-      const ordinal = /^e([1-9]\d{0,8})$/u.exec(id)?.[1];
-      return ordinal === undefined ? null : store.evidence(ref, Number(ordinal));
-    },
-    list: (limit) => store.evidenceIds(ref, limit),
-  };
   // The call, not the job: what a person has run again, the tool can tell from what it did before.
   const idempotencyKey = `${ref.actor}~${toolChild(input.step, input.index)}`;
-  const context = { signal, root: deps.root, idempotencyKey, evidence };
+  const context = { signal, root: deps.root, idempotencyKey, memory: deps.memory(claim.loaded) };
   return runTool(tool, call.args, context, deps.host.engine.clock);
 }
 
 function outcomeOf(outcome: ToolOutcome): Result | 'aborted' {
   switch (outcome.kind) {
-    case 'done':
-      return { status: outcome.output.isError ? 'error' : 'ok', content: outcome.output.content };
+    case 'done': {
+      const { isError, content, files } = outcome.output;
+      return { status: isError ? 'error' : 'ok', content, files };
+    }
     case 'invalid_args':
       return { status: 'invalid_args', content: outcome.output.content };
     case 'timeout':
@@ -163,11 +160,19 @@ function record(
     evidence: id,
     content: shown,
     windowed,
+    // The whole is not at hand when the turn renders as closed.
+    ...(windowed ? digestOfWhole(id, result) : {}),
+    ...(result.files === undefined || result.files.length === 0 ? {} : { files: [...result.files] }),
   };
   const drafts: RecordDraft[] = [{ kind: 'tool-result', turnId, body }];
   if (windowed)
     drafts.push({ kind: 'evidence-body', turnId, body: { evidence: id, content: result.content } });
   return { drafts, evidence: [{ ordinal, tool: call.name, draft: drafts.length - 1 }] };
+}
+
+function digestOfWhole(evidence: string, { status, content }: Result) {
+  const { text, shape } = digestResult({ evidence, content, isError: status !== 'ok' });
+  return { digest: text, shape };
 }
 
 function announce(

@@ -1,13 +1,21 @@
 /** Writes a session through a store, hop by hop, the way the runtime does. */
 import { randomUUID } from 'node:crypto';
-import type { Claim, Commit, SessionHead, SessionRef, Store } from '../../src/db/contract.ts';
+import type { Claim, Commit, IndexedTo, SessionHead, SessionRef, Store } from '../../src/db/contract.ts';
 import { blake3Hex, GENESIS_DIGEST } from '../../src/ledger/chain.ts';
 import type { RecordDraft } from '../../src/ledger/kinds.ts';
+import type { TurnLink } from '../../src/ledger/turn-card.ts';
 import { CommitBuilder } from '../../src/runtime/commit-builder.ts';
 
 /** Of every claim here. */
 export const TOKEN = 1;
 export const WORKER = '01890000-0000-7000-8000-00000000f001';
+
+/** Of a process that has indexed nothing. */
+export const NOTHING: IndexedTo = { turn: 0, packetSeq: 0 };
+/** The words of every card here: their base64 is longer than a line of it. */
+export const TERMS = Buffer.from(Array.from({ length: 100 }, (_, byte) => byte)).toString('base64');
+
+export const CARD_BYTES = 40;
 
 export interface Turn {
   readonly turn: string;
@@ -59,6 +67,9 @@ export class SessionUnderTest {
       lastDigest: GENESIS_DIGEST,
       nextTurn: 1,
       nextEvidence: 1,
+      nextPresentation: 1,
+      prefix: null,
+      epoch: 0,
       watched: false,
     };
   }
@@ -128,14 +139,14 @@ export class SessionUnderTest {
   }
 
   async claim(turn: string, child = 'step-1', dispatch = 1, worker = WORKER): Promise<Claim> {
-    const claim = await this.store.claim(this.callOf(turn, child, dispatch), worker, TOKEN);
+    const claim = await this.store.claim(this.callOf(turn, child, dispatch), worker, TOKEN, NOTHING);
     if (claim === null) throw new Error(`${child} of ${turn} was not claimed`);
     return claim;
   }
 
-  async close(turn: string, bytes = 100): Promise<Commit> {
+  async close(turn: string, { fullBytes = 100, links = [] as readonly TurnLink[] } = {}): Promise<Commit> {
     return this.commit((builder) => {
-      builder.append(this.head, {
+      const closedSeq = builder.append(this.head, {
         kind: 'turn-closed',
         turnId: turn,
         body: { outcome: 'completed', reason: 'answered', steps: 1 },
@@ -146,8 +157,12 @@ export class SessionUnderTest {
         outcome: 'completed',
         reason: 'answered',
         steps: 1,
-        bytes,
+        closedSeq,
+        fullBytes,
+        cardBytes: CARD_BYTES,
+        terms: TERMS,
       });
+      builder.lists.edges.push(...links.map((link, ordinal) => ({ ...link, turn, ordinal })));
     });
   }
 }

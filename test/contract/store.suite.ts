@@ -1,17 +1,22 @@
 /** What every store must do, whatever it keeps its rows in. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Commit, SessionRef, Store } from '../../src/db/contract.ts';
+import { type Commit, type SessionRef, type Store, TO_PLAN_TURNS } from '../../src/db/contract.ts';
 import { blake3Hex } from '../../src/ledger/chain.ts';
+import type { BodyOf } from '../../src/ledger/kinds.ts';
+import type { Presentation } from '../../src/ledger/presentation.ts';
 import { ChainVerifier } from '../../src/ledger/verify.ts';
 import type { CommitBuilder } from '../../src/runtime/commit-builder.ts';
 import {
   actorRow,
+  CARD_BYTES,
   callRows,
   config,
   eventRow,
+  NOTHING,
   SessionUnderTest,
   settling,
+  TERMS,
   TOKEN,
   WORKER,
 } from './session-under-test.ts';
@@ -51,6 +56,27 @@ const FIRST_CLAIM = {
   deaths: 0,
 } as const;
 
+/** What `close` writes. */
+const CLOSED = { outcome: 'completed', reason: 'answered', steps: 1 } as const;
+const PLAN: BodyOf<'context-plan'> = {
+  assembler: 1,
+  policy: 'plan',
+  runs: [],
+  packet: null,
+  degraded: false,
+  promoted: [],
+  continues: null,
+  reset: null,
+  budgetTokens: 1,
+  spentTokens: 0,
+  leftOut: 0,
+  prefixDigest: '',
+  rejections: 0,
+  profile: {},
+};
+/** A time to the second, in UTC. */
+const AT: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/u);
+
 /** `makeStore` gives one store to the suite; every test has a tenant and a session of its own. */
 export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest>): void {
   describe(`store: ${name}`, () => {
@@ -86,11 +112,25 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
       return session.build(build);
     }
 
+    /** Stores packets, each in a record of its own. */
+    async function packets(...rows: readonly Pick<BodyOf<'packet'>, 'from' | 'to' | 'quality'>[]) {
+      const seqs: number[] = [];
+      await session.commit((builder) => {
+        for (const row of rows) {
+          const body = { ...row, text: 'so far' };
+          const seq = builder.append(session.head, { kind: 'packet', turnId: null, body });
+          builder.lists.packets.push({ ...row, head: session.head, seq, bytes: 7 });
+          seqs.push(seq);
+        }
+      });
+      return { seqs };
+    }
+
     describe('claiming', () => {
       it('RUN-03 gives a call to one claim of its dispatch, and bumps its fence', async () => {
         const { turn, number } = await session.accept({ child: 'step-1' });
         const results = await Promise.all(
-          [1, 2, 3, 4].map(() => store.claim(session.callOf(turn), WORKER, TOKEN)),
+          [1, 2, 3, 4].map(() => store.claim(session.callOf(turn), WORKER, TOKEN, NOTHING)),
         );
         const claims = results.filter((claim) => claim !== null);
         expect(claims).toHaveLength(1);
@@ -103,17 +143,21 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         });
         expect(claims[0]?.loaded.actor).toMatchObject({ actor: turn, revision: 1, openChildren: ['step-1'] });
         expect(claims[0]?.records.map((record) => record.kind)).toEqual(['turn-accepted']);
-        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN, NOTHING))).toBeNull();
       });
 
       it('gives nothing for a call that was cancelled, is unknown, or stands at another dispatch', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
-        expect(await refused(() => store.claim(session.callOf(turn, 'step-9'), WORKER, TOKEN))).toBeNull();
-        expect(await refused(() => store.claim(session.callOf(turn, 'step-1', 0), WORKER, TOKEN))).toBeNull();
+        expect(
+          await refused(() => store.claim(session.callOf(turn, 'step-9'), WORKER, TOKEN, NOTHING)),
+        ).toBeNull();
+        expect(
+          await refused(() => store.claim(session.callOf(turn, 'step-1', 0), WORKER, TOKEN, NOTHING)),
+        ).toBeNull();
         await session.commit((builder) => builder.lists.cancels.push({ actor: turn, child: 'step-1' }));
         expect(await outboxChildren()).toEqual([]);
         expect(await openChildren(turn)).toEqual([]);
-        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN, NOTHING))).toBeNull();
       });
 
       it('RUN-05 keeps the outbox row until the claim', async () => {
@@ -124,74 +168,212 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await outboxChildren()).toEqual([]);
       });
 
-      it('brings weights and packets to a step that has no plan, and no weights to one that has', async () => {
-        const first = await session.accept();
-        await session.close(first.turn, 321);
+      it('PLN-01 brings to a step that has no plan what its process has not indexed, and nothing to one that has', async () => {
+        const turns = [await session.accept(), await session.accept()];
+        for (const { turn, number } of turns) await session.close(turn, { fullBytes: 100 * number });
+        const { seqs } = await packets(
+          { from: 1, to: 1, quality: 'model' },
+          { from: 1, to: 2, quality: 'deterministic' },
+        );
         const { turn } = await session.accept({ child: 'step-1' });
-        expect(await session.claim(turn)).toMatchObject({ closed: [[1, 321]], packets: [] });
-        const plan = {
-          assembler: 1,
-          policy: 'plan',
-          runs: [],
-          budgetTokens: 1,
-          spentTokens: 0,
-          leftOut: 0,
-          prefixDigest: '',
-          rejections: 0,
-          profile: {},
-        };
+        const indexed = { turn: 1, packetSeq: seqs[0] ?? 0 };
+        const claim = await store.claim(session.callOf(turn), WORKER, TOKEN, indexed);
+        expect(claim?.toPlan).toEqual({
+          after: 1,
+          turns: [indexedTurn(2, 200)],
+          packets: [{ from: 1, to: 2, seq: seqs[1], bytes: 7, quality: 'deterministic' }],
+          reset: null,
+        });
         await session.commit((builder) => {
-          builder.append(session.head, { kind: 'context-plan', turnId: turn, body: plan });
+          builder.append(session.head, { kind: 'context-plan', turnId: turn, body: PLAN });
           callRows(builder, turn, 'step-2');
         });
-        expect((await session.claim(turn, 'step-2')).closed).toBeNull();
+        expect((await session.claim(turn, 'step-2')).toPlan).toBeNull();
+      });
+
+      it('brings nothing to plan with to any call but a step', async () => {
+        const { turn } = await session.accept({ child: 'tool-1-0' });
+        const claim = await session.claim(turn, 'tool-1-0');
+        expect(claim).toMatchObject({ records: [], whole: false, toPlan: null });
       });
     });
 
     describe('claiming what is known', () => {
-      const known = async (planTurn: number | null = null) => ({
+      const known = async (toPlan = false) => ({
         nextSeq: (await session.headNow()).nextSeq,
         head: session.head,
-        planTurn,
+        toPlan,
       });
 
       it('RUN-03 is the same claim, and brings nothing that the process knows', async () => {
-        const first = await session.accept();
-        await session.close(first.turn, 321);
-        const { turn, number } = await session.accept({ child: 'step-1' });
-        const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, await known(number));
+        const turns = [await session.accept(), await session.accept()];
+        for (const { turn, number } of turns) await session.close(turn, { fullBytes: 100 * number });
+        const { turn } = await session.accept({ child: 'step-1' });
+        const first = await known(true);
+        const indexed = { turn: 1, packetSeq: 0 };
+        const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, first, indexed);
         expect(claim).toEqual({
           call: FIRST_CLAIM,
           watched: false,
-          closed: [[1, 321]],
-          packets: [],
+          toPlan: { after: 1, turns: [indexedTurn(2, 200)], packets: [], reset: null },
         });
         expect(await outboxChildren()).toEqual([]);
-        const again = await known(number);
-        expect(await refused(() => store.claimKnown(session.callOf(turn), WORKER, TOKEN, again))).toBeNull();
+        const again = await known(true);
+        expect(
+          await refused(() => store.claimKnown(session.callOf(turn), WORKER, TOKEN, again, indexed)),
+        ).toBeNull();
       });
 
-      it('RUN-03 brings no weights of turns to a plan that stands, and no packets to another call than a step', async () => {
+      it('RUN-03 brings nothing of the head for a plan that stands', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
-        await session.commit((builder) => callRows(builder, turn, 'tool-1-0'));
-        const step = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, await known());
-        expect(step).toMatchObject({ closed: null, packets: [] });
-        const tool = await store.claimKnown(session.callOf(turn, 'tool-1-0'), WORKER, TOKEN, await known());
-        expect(tool).toMatchObject({ closed: null, packets: null });
+        const step = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, await known(), NOTHING);
+        expect(step?.changed).toBeUndefined();
+        expect(step).toMatchObject({ toPlan: null });
       });
 
       it('RUN-03 brings all when the ledger grew since', async () => {
-        const { turn, number } = await session.accept({ child: 'step-1' });
-        const before = await known(number);
+        const { turn } = await session.accept({ child: 'step-1' });
+        const before = await known(true);
         await session.append({ kind: 'head-moved', turnId: null, body: { head: session.head } });
-        const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, before);
+        const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, before, NOTHING);
         expect(claim?.changed).toMatchObject({
           call: { child: 'step-1', fence: 1 },
           loaded: { session: { nextSeq: before.nextSeq + 1 }, actor: { actor: turn } },
           whole: true,
-          closed: [],
+          toPlan: { after: 0, turns: [], packets: [], reset: null },
         });
         expect(claim?.changed?.records.map(({ kind }) => kind)).toEqual(['turn-accepted']);
+      });
+    });
+
+    describe('what a head is planned with', () => {
+      const toPlan = (turn = 0, packetSeq = 0) =>
+        store.toPlan(session.ref, session.head, { turn, packetSeq });
+
+      it('TRN-02 PLN-01 gives closed turns oldest first, with what their cards weigh, their words and their links', async () => {
+        const links = [
+          { kind: 'wrote', to: 'b.md', provenance: 'observed' },
+          { kind: 'continues', to: 'T1', provenance: 'inferred' },
+          { kind: 'read', to: 'a.md', provenance: 'observed' },
+        ] as const;
+        const turns = [await session.accept(), await session.accept(), await session.accept()];
+        await session.close(turns[2]?.turn ?? '', { fullBytes: 300, links });
+        await session.close(turns[0]?.turn ?? '', { fullBytes: 100 });
+        const rows = [indexedTurn(1, 100), { ...indexedTurn(3, 300), links }];
+        expect((await toPlan()).turns).toEqual(rows);
+        expect((await toPlan(1)).turns).toEqual(rows.slice(1));
+        expect((await toPlan(3)).turns).toEqual([]);
+        expect(await store.indexedTurns(session.ref, session.head, 0, 1)).toEqual(rows.slice(0, 1));
+        expect(await store.indexedTurns(session.ref, session.head, 1, 9)).toEqual(rows.slice(1));
+        expect(await store.indexedTurns(session.ref, randomUUID(), 0, 9)).toEqual([]);
+      });
+
+      it('PLN-01 stops short after so many turns, and goes on from there', async () => {
+        const count = TO_PLAN_TURNS + 3;
+        await session.commit((builder) => {
+          for (let n = 0; n < count; n++) closedAtOnce(builder, session.head);
+        });
+        const page = await toPlan();
+        expect(page.turns.map(({ number }) => number)).toEqual(upTo(TO_PLAN_TURNS));
+        const rest = await toPlan(TO_PLAN_TURNS);
+        expect(rest.turns.map(({ number }) => number)).toEqual([257, 258, 259]);
+        const all = await store.indexedTurns(session.ref, session.head, 0, 1_000);
+        expect(all.map(({ number }) => number)).toEqual(upTo(count));
+      });
+
+      it('PLN-02 gives packets in the order they were stored, and of two over one range the first', async () => {
+        const { seqs } = await packets(
+          { from: 1, to: 16, quality: 'model' },
+          { from: 1, to: 8, quality: 'deterministic' },
+        );
+        await packets({ from: 1, to: 16, quality: 'deterministic' });
+        const rows = [
+          { from: 1, to: 16, seq: seqs[0], bytes: 7, quality: 'model' },
+          { from: 1, to: 8, seq: seqs[1], bytes: 7, quality: 'deterministic' },
+        ];
+        expect((await toPlan()).packets).toEqual(rows);
+        expect((await toPlan(0, seqs[0])).packets).toEqual(rows.slice(1));
+        expect((await toPlan(0, seqs[1])).packets).toEqual([]);
+        expect((await store.toPlan(session.ref, randomUUID(), NOTHING)).packets).toEqual([]);
+      });
+
+      it('PLN-04 knows the newest reset of each head', async () => {
+        const reset = async () => {
+          const { turn } = await session.accept();
+          const body = { behind: 0, throughStep: 0, text: 'so far', quality: 'model' } as const;
+          let seq = 0;
+          await session.commit((builder) => {
+            seq = builder.append(session.head, { kind: 'reset', turnId: turn, body });
+            builder.lists.resets.push({ head: session.head, seq });
+          });
+          return seq;
+        };
+        expect((await toPlan()).reset).toBeNull();
+        await reset();
+        const newest = await reset();
+        expect((await toPlan()).reset).toBe(newest);
+        expect((await store.toPlan(session.ref, randomUUID(), NOTHING)).reset).toBeNull();
+      });
+
+      it('PLN-05 gives no link that was taken back, keeps its row, and counts the change', async () => {
+        const link = (kind: 'read' | 'wrote', to: string) => ({ kind, to, provenance: 'observed' }) as const;
+        const links = [
+          link('wrote', 'a.md'),
+          link('read', 'a.md'),
+          link('read', 'b.md'),
+          link('read', 'a.md'),
+        ];
+        const [one, two] = [await session.accept(), await session.accept()];
+        for (const { turn } of [one, two]) await session.close(turn, { links });
+        const before = await session.headNow();
+        await session.commit((builder) => {
+          const retracted = { kind: 'read', to: 'a.md' } as const;
+          const body = { turn: one.number, ...retracted, reason: 'another a.md' };
+          builder.append(session.head, { kind: 'link-retracted', turnId: null, body });
+          builder.lists.retractedEdges.push({ turn: one.turn, ...retracted });
+          builder.epoch += 1;
+        });
+        expect((await session.headNow()).epoch).toBe(before.epoch + 1);
+        const { turns } = await toPlan();
+        expect(turns[0]?.links).toEqual([links[0], links[2]]);
+        expect(turns[1]?.links).toEqual(links);
+        const edges = (await store.sessionState(session.ref))?.edges;
+        expect(edges?.filter(({ turn }) => turn === one.turn)).toEqual(
+          links.map((row, ordinal) => ({
+            ...row,
+            turn: one.turn,
+            ordinal,
+            retracted: row.kind === 'read' && row.to === 'a.md',
+          })),
+        );
+        expect(edges?.filter(({ retracted }) => retracted)).toHaveLength(2);
+      });
+
+      it('ASM-03 remembers the prefix of the newest plan, and each prefix once by its digest', async () => {
+        const [one, two] = [blake3Hex('one'), blake3Hex('two')];
+        const pin = (digest: string, body: BodyOf<'prefix'> | null) =>
+          session.commit((builder) => {
+            builder.prefix = digest;
+            if (body === null) return;
+            const seq = builder.append(session.head, { kind: 'prefix', turnId: null, body });
+            builder.lists.prefixes.push({ digest, seq });
+          });
+        const prefixBody = (digest: string, system: string) => ({ digest, system, tools: [] });
+        expect((await session.headNow()).prefix).toBeNull();
+        await pin(one, prefixBody(one, 'be brief'));
+        await pin(two, prefixBody(two, LARGE_TEXT));
+        expect((await session.headNow()).prefix).toBe(two);
+        await pin(one, null);
+        expect((await session.headNow()).prefix).toBe(one);
+        expect(JSON.parse((await store.prefix(session.ref, one)) ?? '')).toEqual(prefixBody(one, 'be brief'));
+        expect(JSON.parse((await store.prefix(session.ref, two)) ?? '')).toEqual(prefixBody(two, LARGE_TEXT));
+        expect(await store.prefix(session.ref, blake3Hex('three'))).toBeNull();
+        const refusal = () => pin(two, prefixBody(two, 'again')).catch(() => 'refused');
+        expect(await refused(refusal)).toBe('refused');
+        expect((await store.sessionState(session.ref))?.prefixes.map(({ digest }) => digest)).toEqual([
+          one,
+          two,
+        ]);
       });
     });
 
@@ -362,7 +544,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await under.outbox(session.ref)).toEqual([
           { child: 'step-1', dispatch: 2, pool: 'step', admitted: false, due: false },
         ]);
-        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN))).toBeNull();
+        expect(await refused(() => store.claim(session.callOf(turn), WORKER, TOKEN, NOTHING))).toBeNull();
         const again = await session.claim(turn, 'step-1', 2);
         expect(again.call).toMatchObject({ attempt: 2, dispatch: 2, fence: 2, deaths: 0 });
       });
@@ -512,7 +694,23 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           callRows(builder, turn, 'tool-1-0');
           builder.lists.timers.push({ actor: turn, timer: 't', event: '{}', revision: 2, delayMs: 60_000 });
           builder.lists.heads.push({ head: session.head, openTurn: turn });
-          builder.lists.packets.push({ head: session.head, from: 1, to: 1, seq: 3, bytes: 7 });
+          builder.lists.packets.push({
+            head: session.head,
+            from: 1,
+            to: 1,
+            seq: 3,
+            bytes: 7,
+            quality: 'model',
+          });
+          builder.lists.edges.push({ turn, ordinal: 0, kind: 'read', to: 'a.md', provenance: 'observed' });
+          builder.lists.edges.push({ turn, ordinal: 1, kind: 'serves', to: 'x', provenance: 'inferred' });
+          builder.lists.retractedEdges.push({ turn, kind: 'serves', to: 'x' });
+          const ordinal = builder.takePresentation();
+          builder.lists.presentations.push({ ordinal, seq: 3, turn, type: 'metric' });
+          builder.lists.prefixes.push({ digest: blake3Hex('p'), seq: 3 });
+          builder.lists.resets.push({ head: session.head, seq: 3 });
+          builder.prefix = blake3Hex('p');
+          builder.epoch = 4;
           builder.lists.evidence.push({ ordinal: builder.takeEvidence(), seq: 3, turn, tool: 'grep' });
         });
         const row = await store.submitEvent({ ...session.ref, actor: turn }, 'late', '{}');
@@ -523,8 +721,14 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const anyMs = expect.any(Number);
         const fresh = { attempt: 1, started: false, worker: null, input: '{"step":1}' };
         expect(state).toEqual({
-          session: { ...head, config: JSON.stringify(config()) },
-          heads: [{ head: session.head, from: null, atSeq: 0, openTurn: turn }],
+          session: {
+            ...head,
+            config: JSON.stringify(config()),
+            prefix: blake3Hex('p'),
+            epoch: 4,
+            nextPresentation: 2,
+          },
+          heads: [{ head: session.head, from: null, atSeq: 0, openTurn: turn, reset: 3 }],
           turns: [
             {
               turn,
@@ -535,12 +739,21 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
               outcome: null,
               reason: null,
               steps: 0,
-              bytes: null,
+              closedSeq: null,
+              fullBytes: null,
+              cardBytes: null,
+              terms: null,
             },
           ],
           keys: [{ key: 'k', turn, inputDigest: blake3Hex('hello') }],
           evidence: [{ ordinal: 1, seq: 3, turn, tool: 'grep' }],
-          packets: [{ head: session.head, from: 1, to: 1, seq: 3, bytes: 7 }],
+          packets: [{ head: session.head, from: 1, to: 1, seq: 3, bytes: 7, quality: 'model' }],
+          edges: [
+            { turn, ordinal: 0, kind: 'read', to: 'a.md', provenance: 'observed', retracted: false },
+            { turn, ordinal: 1, kind: 'serves', to: 'x', provenance: 'inferred', retracted: true },
+          ],
+          presentations: [{ ordinal: 1, seq: 3, turn, type: 'metric' }],
+          prefixes: [{ digest: blake3Hex('p'), seq: 3 }],
           actors: [
             {
               actor: turn,
@@ -619,20 +832,82 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await store.history(session.ref, randomUUID(), 1, 2)).toEqual([]);
       });
 
-      it('weighs closed turns, newest first, from before a turn on', async () => {
-        for (const bytes of [10, 20, 30]) await session.close((await session.accept()).turn, bytes);
-        const weights = (before: number, limit: number) =>
-          store.closedTurns(session.ref, session.head, before, limit);
-        expect(await weights(4, 9)).toEqual([
-          [3, 30],
-          [2, 20],
-          [1, 10],
+      it('TRN-02 keeps with a closed turn where its card stands, what it weighs and its words', async () => {
+        const { turn } = await session.accept();
+        const { nextSeq } = await session.close(turn, { fullBytes: 123 });
+        expect((await store.sessionState(session.ref))?.turns).toMatchObject([
+          { turn, closedSeq: nextSeq - 1, fullBytes: 123, cardBytes: CARD_BYTES, terms: TERMS },
         ]);
-        expect(await weights(3, 1)).toEqual([[2, 20]]);
-        expect(await weights(1, 9)).toEqual([]);
       });
 
-      it('EVI-01 gives whole results by their ordinal, and the gist of each turn with its evidence', async () => {
+      it('TRN-02 gives the records that closed turns of a head, oldest first', async () => {
+        const turns = [await session.accept(), await session.accept(), await session.accept()];
+        await session.accept();
+        for (const { turn } of turns.toReversed()) await session.close(turn);
+        const rows = await store.closings(session.ref, session.head, 2, 9);
+        expect(rows.map(({ number, turn }) => ({ number, turn }))).toEqual(turns.slice(1));
+        for (const { body } of rows) expect(JSON.parse(body ?? '')).toEqual(CLOSED);
+        expect(await store.closings(session.ref, session.head, 1, 1)).toHaveLength(1);
+        expect(await store.closings(session.ref, randomUUID(), 1, 9)).toEqual([]);
+      });
+
+      it('EVI-03 names a turn of a head by its number', async () => {
+        const turns = [await session.accept(), await session.accept()];
+        for (const { turn, number } of turns)
+          expect(await store.turnId(session.ref, session.head, number)).toBe(turn);
+        expect(await store.turnId(session.ref, session.head, 3)).toBeNull();
+        expect(await store.turnId(session.ref, randomUUID(), 1)).toBeNull();
+      });
+
+      it('EVI-04 gives a presentation by its number, and goes on counting along the session', async () => {
+        const { turn } = await session.accept();
+        const show = (title: string) =>
+          session.commit((builder) => {
+            const ordinal = builder.takePresentation();
+            const body = presentationOf(`p${ordinal}`, title);
+            const seq = builder.append(session.head, { kind: 'presentation', turnId: turn, body });
+            builder.lists.presentations.push({ ordinal, seq, turn, type: body.type });
+          });
+        await show('small');
+        await show(LARGE_TEXT);
+        expect(JSON.parse((await store.presentation(session.ref, 1)) ?? '')).toEqual(
+          presentationOf('p1', 'small'),
+        );
+        expect(JSON.parse((await store.presentation(session.ref, 2)) ?? '').title).toBe(LARGE_TEXT);
+        expect(await store.presentation(session.ref, 3)).toBeNull();
+        expect((await session.headNow()).nextPresentation).toBe(3);
+      });
+
+      it('EVI-03 gives the closed turns of the tenant’s other sessions, newest first and page by page', async () => {
+        const others = [
+          await SessionUnderTest.open(store, session.ref.tenant),
+          await SessionUnderTest.open(store, session.ref.tenant),
+        ];
+        const stranger = await SessionUnderTest.open(store, await under.newTenant());
+        const made = [];
+        for (const one of [...others, session, stranger, ...others]) {
+          const { turn, number } = await one.accept();
+          const { nextSeq } = await one.close(turn);
+          await one.accept();
+          if (one === session || one === stranger) continue;
+          const closedSeq = nextSeq - 1;
+          made.push({ session: one.ref.session, turn, number, terms: TERMS, closedSeq, closedAt: AT });
+        }
+        const newest = made.sort((a, b) => (a.turn < b.turn ? 1 : -1));
+        expect(await store.tenantTurns(session.ref, null, 9)).toEqual(newest);
+        expect(await store.tenantTurns(session.ref, null, 3)).toEqual(newest.slice(0, 3));
+        expect(await store.tenantTurns(session.ref, newest[1]?.turn ?? null, 9)).toEqual(newest.slice(2));
+      });
+
+      it('CAP-11 tells whether an actor of a machine has not ended in the session', async () => {
+        const { turn } = await session.accept();
+        expect(await store.isActive(session.ref, 'turn')).toBe(true);
+        expect(await store.isActive(session.ref, 'summary')).toBe(false);
+        await session.commit((builder) => builder.lists.actors.push(actorRow(turn, 1, 2, 'done')));
+        expect(await store.isActive(session.ref, 'turn')).toBe(false);
+      });
+
+      it('EVI-01 gives whole results by their ordinal', async () => {
         const { turn } = await session.accept({ text: 'look' });
         const result = (evidence: string, content: string) => ({
           step: 1,
@@ -671,13 +946,6 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(await store.evidence(session.ref, 3)).toBeNull();
         expect(await store.evidenceIds(session.ref, 9)).toEqual(['e2', 'e1']);
         expect(await store.evidenceIds(session.ref, 1)).toEqual(['e2']);
-        const [gist] = await store.turnGists(session.ref, session.head, 1, 1);
-        expect(gist).toMatchObject({ number: 1, outcome: 'completed' });
-        expect(JSON.parse(gist?.accepted ?? '')).toMatchObject({ input: [{ text: 'look' }] });
-        expect(gist?.evidence).toEqual([
-          { ordinal: 1, tool: 'grep' },
-          { ordinal: 2, tool: 'read' },
-        ]);
       });
 
       it('names the accepted turn that waits behind the loaded one', async () => {
@@ -710,13 +978,53 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect((await session.claim(turn, 'tool-1-0', 2)).call.started).toBe(true);
       });
 
+      it('LED-04 shows another tenant nothing of closed turns, cards, prefixes and packets', async () => {
+        const { turn, number } = await session.accept();
+        const links = [{ kind: 'read', to: 'a.md', provenance: 'observed' }] as const;
+        await session.close(turn, { links });
+        const digest = blake3Hex('p');
+        await session.commit((builder) => {
+          const body = presentationOf('p1', 'a');
+          const seq = builder.append(session.head, { kind: 'presentation', turnId: turn, body });
+          builder.lists.presentations.push({ ordinal: 1, seq, turn, type: body.type });
+          builder.lists.prefixes.push({ digest, seq });
+          builder.lists.resets.push({ head: session.head, seq });
+          builder.lists.packets.push({ head: session.head, from: 1, to: 1, seq, bytes: 7, quality: 'model' });
+        });
+        const elsewhere = { ...session.ref, session: randomUUID() };
+        const seen = async (ref: SessionRef) => ({
+          toPlan: await store.toPlan(ref, session.head, NOTHING),
+          indexed: (await store.indexedTurns(ref, session.head, 0, 9)).length,
+          closings: (await store.closings(ref, session.head, 1, 9)).length,
+          tenantTurns: (await store.tenantTurns({ ...ref, session: elsewhere.session }, null, 9)).length,
+          presentation: (await store.presentation(ref, 1)) !== null,
+          prefix: (await store.prefix(ref, digest)) !== null,
+          turnId: await store.turnId(ref, session.head, number),
+          isActive: await store.isActive(ref, 'turn'),
+        });
+        const own = await seen(session.ref);
+        expect(own).toMatchObject({ indexed: 1, closings: 1, tenantTurns: 1, turnId: turn, isActive: true });
+        expect(own).toMatchObject({ presentation: true, prefix: true });
+        expect(own.toPlan).toMatchObject({ turns: [{ links }], packets: [{ bytes: 7 }] });
+        expect(await seen({ ...session.ref, tenant: await under.newTenant() })).toEqual({
+          toPlan: { after: 0, turns: [], packets: [], reset: null },
+          indexed: 0,
+          closings: 0,
+          tenantTurns: 0,
+          presentation: false,
+          prefix: false,
+          turnId: null,
+          isActive: false,
+        });
+      });
+
       it('LED-04 keeps tenants apart: the same ids under another tenant find nothing', async () => {
         const { turn } = await session.accept({ child: 'step-1' });
         const tenant = await under.newTenant();
         const stranger = { ...session.callOf(turn), tenant };
         expect(await store.load(stranger)).toBeNull();
         expect(await store.loadSession(stranger, null)).toBeNull();
-        expect(await refused(() => store.claim(stranger, WORKER, TOKEN))).toBeNull();
+        expect(await refused(() => store.claim(stranger, WORKER, TOKEN, NOTHING))).toBeNull();
         expect(await store.turnRecords(stranger, turn)).toEqual([]);
         const commit = await fenced((builder) =>
           builder.append(session.head, { kind: 'head-moved', turnId: null, body: { head: session.head } }),
@@ -730,4 +1038,36 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
 function callRow(actor: string, child: string) {
   const pool = child.startsWith('tool') ? 'tool' : 'step';
   return { actor, child, src: pool, pool };
+}
+
+/** As `close` leaves it. */
+function indexedTurn(number: number, fullBytes: number) {
+  return { number, fullBytes, cardBytes: CARD_BYTES, terms: TERMS, links: [] };
+}
+
+function closedAtOnce(builder: CommitBuilder, head: string): void {
+  const turn = randomUUID();
+  const number = builder.takeTurnNumber();
+  builder.lists.turns.push({ turn, head, number, priority: 0 });
+  const closedSeq = builder.append(head, { kind: 'turn-closed', turnId: turn, body: CLOSED });
+  const card = { closedSeq, fullBytes: 100, cardBytes: CARD_BYTES, terms: TERMS };
+  builder.lists.turnChanges.push({ turn, status: 'closed', ...CLOSED, ...card });
+}
+
+function upTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+function presentationOf(presentation: string, title: string): Presentation {
+  return {
+    presentation,
+    source: { kind: 'fence', step: 1 },
+    type: 'metric',
+    schemaVersion: 1,
+    title,
+    payload: { value: 3 },
+    payloadDigest: blake3Hex('{"value":3}'),
+    digest: 'value 3',
+    derivedFrom: ['e1'],
+  };
 }

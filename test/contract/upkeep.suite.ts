@@ -10,6 +10,7 @@ import type {
   Store,
   UpkeepStore,
 } from '../../src/db/contract.ts';
+import { blake3Hex } from '../../src/ledger/chain.ts';
 import { MACHINES } from '../../src/machines/registry.ts';
 import { type AppliedEvent, replay, unfold } from '../../src/runtime/replay.ts';
 import { ANSWER, calls, TurnRun } from '../unit/machines/turn-run.ts';
@@ -17,8 +18,10 @@ import {
   actorRow,
   callRows,
   eventRow,
+  NOTHING,
   SessionUnderTest,
   settling,
+  TERMS,
   TOKEN,
   type Turn,
 } from './session-under-test.ts';
@@ -117,7 +120,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         await under.elapse(LEASE_MS + 1_000);
         expect((await sweep()).taken).toBe(1);
         expect((await sweep()).taken).toBe(0);
-        expect(await store.claim(session.callOf(turn), randomUUID(), TOKEN)).toBeNull();
+        expect(await store.claim(session.callOf(turn), randomUUID(), TOKEN, NOTHING)).toBeNull();
         const taken = await session.claim(turn, 'step-1', 2);
         expect(taken.call).toMatchObject({ fence: fence + 1, dispatch: 2, attempt: 1, deaths: 1 });
       });
@@ -405,7 +408,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect(await upkeep.admit('step', 10, rules)).toBeNull();
         const [claimed] = first ?? [];
         if (claimed === undefined) throw new Error('nothing was admitted');
-        await store.claim(claimed, randomUUID(), TOKEN);
+        await store.claim(claimed, randomUUID(), TOKEN, NOTHING);
         expect(await upkeep.admit('step', 10, rules)).toHaveLength(1);
       });
 
@@ -417,7 +420,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
           [many, few].map((one) => tenants(rows ?? []).filter((tenant) => tenant === one.ref.tenant).length);
         const first = await upkeep.admit('step', 10, rules);
         expect(counted(first)).toEqual([3, 2]);
-        for (const row of first ?? []) await store.claim(row, randomUUID(), TOKEN);
+        for (const row of first ?? []) await store.claim(row, randomUUID(), TOKEN, NOTHING);
         expect(await upkeep.admit('step', 10, rules)).toEqual([]);
         const done = first?.find(({ tenant }) => tenant === many.ref.tenant)?.actor ?? '';
         await many.commit((builder) => {
@@ -550,7 +553,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         expect(await upkeep.redispatch(row)).toBeNull();
         expect((await sweep()).unclaimed).toEqual([]);
         expect(await admit('step')).toEqual([]);
-        expect(await store.claim(session.callOf(turn), randomUUID(), TOKEN)).toBeNull();
+        expect(await store.claim(session.callOf(turn), randomUUID(), TOKEN, NOTHING)).toBeNull();
         expect((await session.claim(turn, 'step-1', 2)).call).toMatchObject({
           dispatch: 2,
           attempt: 1,
@@ -664,8 +667,11 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         keys,
         evidence,
         packets,
+        edges,
+        presentations,
+        prefixes,
       }: SessionState): Restoration {
-        const lists = { heads, turns, keys, evidence, packets };
+        const lists = { heads, turns, keys, evidence, packets, edges, presentations, prefixes };
         const untouched = { actors: [], calls: [], surplusCalls: [], timers: [], surplusTimers: [] };
         return { ...session.ref, row, ...lists, ...untouched };
       }
@@ -688,19 +694,41 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
             },
           });
           builder.lists.evidence.push({ ordinal: builder.takeEvidence(), seq, turn, tool: 'grep' });
-          builder.lists.packets.push({ head: session.head, from: 1, to: 1, seq, bytes: 1 });
+          builder.lists.packets.push({ head: session.head, from: 1, to: 1, seq, bytes: 1, quality: 'model' });
+          builder.lists.edges.push({ turn, ordinal: 0, kind: 'read', to: 'a.md', provenance: 'observed' });
+          builder.lists.edges.push({ turn, ordinal: 1, kind: 'wrote', to: 'a.md', provenance: 'observed' });
+          builder.lists.retractedEdges.push({ turn, kind: 'wrote', to: 'a.md' });
+          const ordinal = builder.takePresentation();
+          builder.lists.presentations.push({ ordinal, seq, turn, type: 'metric' });
+          builder.lists.prefixes.push({ digest: blake3Hex('p'), seq });
+          builder.lists.resets.push({ head: session.head, seq });
+          builder.prefix = blake3Hex('p');
+          builder.epoch = 2;
           builder.lists.heads.push({ head: session.head, openTurn: turn });
         });
+        await session.close(turn);
         const right = await stateNow();
-        const nothing = { heads: [], turns: [], keys: [], evidence: [], packets: [] };
-        const wrong = { ...right.session, leg: 'another', nextTurn: 9, nextEvidence: 9 };
+        const unlinked = { edges: [], presentations: [], prefixes: [] };
+        const nothing = { heads: [], turns: [], keys: [], evidence: [], packets: [], ...unlinked };
+        const numbers = { nextTurn: 9, nextEvidence: 9, nextPresentation: 9, epoch: 9 };
+        const wrong = { ...right.session, leg: 'another', prefix: null, ...numbers };
         expect(await upkeep.restore({ ...restoration(right), ...nothing, row: wrong })).toBe(true);
         expect(await stateNow()).toMatchObject({ ...nothing, session: wrong });
         expect(await upkeep.restore(restoration(right))).toBe(true);
-        const { session: row, heads, turns, keys, evidence, packets } = await stateNow();
-        expect(restoration({ ...right, session: row, heads, turns, keys, evidence, packets })).toEqual(
-          restoration(right),
-        );
+        expect(await stateNow()).toEqual({
+          ...right,
+          events: expect.any(Array),
+          timers: expect.any(Array),
+          outbox: expect.any(Array),
+        });
+        expect(right).toMatchObject({
+          session: { prefix: blake3Hex('p'), epoch: 2, nextPresentation: 2 },
+          heads: [{ reset: expect.any(Number) }],
+          turns: [{ closedSeq: right.session.nextSeq - 1, terms: TERMS }],
+          edges: [{ retracted: false }, { retracted: true }],
+          presentations: [{ ordinal: 1 }],
+          prefixes: [{ digest: blake3Hex('p') }],
+        });
       });
 
       it('LED-03 write nothing once the ledger grew', async () => {
@@ -752,10 +780,10 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         const [tool] = await admit('tool');
         if (step === undefined || tool === undefined) throw new Error('a call was not handed over');
         expect(step.dispatch).toBeGreaterThan(1);
-        const again = await store.claim(step, await beat(), TOKEN);
+        const again = await store.claim(step, await beat(), TOKEN, NOTHING);
         expect(again?.call).toMatchObject({ child: 'step-1', attempt: 1, started: false });
         expect(again?.call.fence).toBeGreaterThan(fence + 1);
-        expect((await store.claim(tool, await beat(), TOKEN))?.call).toMatchObject({
+        expect((await store.claim(tool, await beat(), TOKEN, NOTHING))?.call).toMatchObject({
           attempt: 2,
           started: true,
         });

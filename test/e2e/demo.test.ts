@@ -77,7 +77,7 @@ describe.each(['postgres', 'redis'] as const)('the demo on %s', (backend) => {
           ]);
           expect([pool, report.pools[pool]?.changed]).toEqual([pool, expect.any(String)]);
         }
-        expect(report.pools.probe?.changed).toContain('a window of 8,192 tokens');
+        expect(report.pools.probe?.changed).toContain('a window of 4,096 tokens');
         expect(report.pools.summary?.changed).toMatch(/T1 to T\d+ are sent as a packet/);
         expect(report.pools.intent?.changed).toMatch(/read T\d+ as/);
         const used = new Set(report.turns.flatMap((turn) => turn.tools));

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/app/clock.ts';
 import { createLogger } from '../../src/app/logger.ts';
 import { openServices, type Services } from '../../src/app/services.ts';
 import { startWorkers, type WorkerHost } from '../../src/app/worker-host.ts';
+import { BUILTIN_CARDS, createCards } from '../../src/context/cards/index.ts';
 import type { SessionRef } from '../../src/db/contract.ts';
 import { migrate } from '../../src/db/index.ts';
 import { ChainVerifier, type StoredRecord, type Verdict } from '../../src/ledger/verify.ts';
@@ -17,6 +18,7 @@ import { type JobRef, POOLS } from '../../src/queues/contract.ts';
 import { prepareQueueSchema } from '../../src/queues/index.ts';
 import { acceptTurn } from '../../src/runtime/accept.ts';
 import { Engine } from '../../src/runtime/engine.ts';
+import { Planning } from '../../src/runtime/planning.ts';
 import { createSession } from '../../src/runtime/sessions.ts';
 import { DEFAULT_SIM_MODELS, type Simulator, startSimulator } from '../../src/sim/index.ts';
 import { until } from './await.ts';
@@ -276,8 +278,11 @@ function withRegistry(services: Services, registry: MachineRegistry): Services {
     admission: engine.admission,
     clock: systemClock,
     timezone: 'UTC',
+    cards: createCards([...BUILTIN_CARDS, ...services.config.cards]),
+    onClosed: (session, closed) => services.turns.keep(session, closed),
   });
-  return { ...services, engine: known };
+  const planning = new Planning(known.indexes, services.turns);
+  return { ...services, engine: known, planning };
 }
 
 function standBetween(services: Services, between: NonNullable<WorkerOptions['between']>): void {

@@ -1,5 +1,6 @@
 /** What a configuration may say, before defaults. Each description completes "allowed is …" in a refusal. */
 import { z } from 'zod';
+import type { CardDefinition } from '../../context/cards/index.ts';
 import { DOMAINS } from '../../ledger/domains.ts';
 import { PROVIDER_KINDS } from '../../providers/contract.ts';
 import type { Pool } from '../../queues/contract.ts';
@@ -58,6 +59,8 @@ const toolShape = z.object({
   inputSchema: z.record(z.string(), z.unknown()).describe('a JSON Schema of type object'),
   serves: z.array(z.enum(DOMAINS)).describe(`a list of ${DOMAINS.join(', ')}`),
   alwaysLoaded: flag,
+  deferred: flag.exactOptional(),
+  inHop: flag.exactOptional(),
   effect: z.enum(TOOL_EFFECTS).describe(`one of ${TOOL_EFFECTS.join(', ')}`),
   approval: flag,
   timeoutMs: durationMs,
@@ -78,6 +81,12 @@ const tool = z.custom<Tool>().superRefine((value, context) => {
     });
   }
 });
+
+/** Handed on as it is, like a tool. */
+const card = z.custom<CardDefinition>(
+  (value) => typeof value === 'object' && value !== null && typeof memberOf(value, 'check') === 'function',
+  'what defineCard({ type, description, schema, title, identity }) returns',
+);
 
 const poolSettings = z.strictObject({
   concurrency: z.int().min(1).max(MAX_CONCURRENCY).describe(`a whole number from 1 to ${MAX_CONCURRENCY}`),
@@ -132,6 +141,7 @@ export const configInput = z.strictObject({
     .exactOptional(),
   defaultLeg: name.exactOptional(),
   tools: z.array(tool).describe('a list of tools').exactOptional(),
+  cards: z.array(card).describe('a list of cards').exactOptional(),
   pools: pools.exactOptional(),
   probe: z
     .strictObject({ hosted: z.enum(['off', 'full']).describe('off or full').exactOptional() })

@@ -2,8 +2,10 @@
 import type { Session, Verdict } from '../../client/index.ts';
 import type { Command } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { shown } from '../output.ts';
+import { oneLine, shown } from '../output.ts';
 import { connect } from '../server.ts';
+
+const CONTRACT_CHARS = 100;
 
 const ONE_SESSION = { arguments: 'SESSION', count: [1, 1] } as const;
 
@@ -14,6 +16,7 @@ export const create: Command = {
     leg: { type: 'string', value: 'LEG', help: "model to bind; the server's default unless given" },
     system: { type: 'string', value: 'TEXT', help: 'standing instructions' },
     tools: { type: 'string', value: 'a,b', help: 'tools it may use; all unless given' },
+    'work-contract': { type: 'string', value: 'TEXT', help: 'what the session is bound to do' },
     locale: { type: 'string', value: 'TAG', help: 'such as en-GB' },
     timezone: { type: 'string', value: 'ZONE', help: 'such as Europe/Paris' },
   },
@@ -25,8 +28,10 @@ export const create: Command = {
         return value === undefined ? [] : [[name, value]];
       }),
     );
+    const workContract = text('work-contract');
     const wanted = {
       ...named,
+      ...(workContract === undefined ? {} : { workContract }),
       ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
     };
     const session = await (await connect(context)).sessions.create(wanted, context.stopped);
@@ -88,6 +93,7 @@ function sessionText(session: Session): string {
     `leg      ${session.leg}`,
     `policy   ${session.policy.name}`,
     `tools    ${session.tools === null ? 'all' : session.tools.join(', ')}`,
+    ...(session.work_contract === null ? [] : [`bound to ${oneLine(session.work_contract, CONTRACT_CHARS)}`]),
     `turns    ${session.turns}${session.open_turn === null ? '' : `, ${session.open_turn} is open`}`,
     `created  ${session.created_at}`,
   ].join('\n');

@@ -3,6 +3,7 @@ import type { Turn, TurnEvent, TurnHandle } from '../../client/index.ts';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT, type ExitCode, UsageError } from '../exit.ts';
 import { oneLine, shown } from '../output.ts';
+import { requestText } from '../request-text.ts';
 import { connect } from '../server.ts';
 import { wholeNumber } from '../setup.ts';
 import { table } from '../table.ts';
@@ -50,9 +51,24 @@ export const enqueue: Command = {
 
 export const show: Command = {
   name: 'turn show',
-  summary: 'Show where a turn stands',
+  summary: 'Show where a turn stands, or make a request of it again from its records',
   ...ONE_TURN,
-  run: async ({ context, output, positionals: [id = ''] }) => {
+  options: {
+    request: {
+      type: 'string',
+      value: 'STEP',
+      help: 'the request of that step, made again and compared with what was sent; fails where it differs',
+    },
+  },
+  run: async (invocation) => {
+    const {
+      context,
+      output,
+      positionals: [id = ''],
+      text,
+    } = invocation;
+    const step = text('request');
+    if (step !== undefined) return showRequest(invocation, id, wholeNumber(step, '--request', 1, MAX_STEPS));
     const turn = await (await connect(context)).turns.get(id, context.stopped);
     output.result({ turn }, () => turnText(turn));
     return EXIT.done;
@@ -155,6 +171,12 @@ export const retry: Command = {
     return EXIT.done;
   },
 };
+
+async function showRequest({ context, output }: Invocation, id: string, step: number): Promise<ExitCode> {
+  const sent = await (await connect(context)).turns.request(id, step, context.stopped);
+  output.result(sent, () => requestText(sent));
+  return sent.same === false ? EXIT.failed : EXIT.done;
+}
 
 /** Lines as things happen; the answer, or with `--json` the turn and its durable events, at the end. */
 async function follow({ context, output }: Invocation, handle: TurnHandle): Promise<ExitCode> {

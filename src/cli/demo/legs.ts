@@ -17,11 +17,11 @@ export interface DemoLeg {
 
 /** Small enough that a short session outgrows it; it follows instructions as far as its window reaches. */
 const SMALL_MODEL: SimModel = {
-  name: 'sim-8k',
-  window: 8_192,
-  horizon: 8_192,
+  name: 'sim-4k',
+  window: 4_096,
+  horizon: 4_096,
   tokensPerByte: 0.24,
-  maxOutputTokens: 1_024,
+  maxOutputTokens: 512,
   prefillTokensPerSecond: 1_500,
   decodeTokensPerSecond: 60,
   quantisation: 'Q4_K_M',

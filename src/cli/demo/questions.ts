@@ -11,14 +11,14 @@ export interface Questions {
 }
 
 /** Read whole, a larger file would leave a small model's window no room. */
-const MAX_READ_CHARS = 7_000;
+const MAX_READ_CHARS = 3_500;
 const MIN_READ_CHARS = 200;
 /** A word in more places than this tells little and costs much. */
 const MAX_PLACES = 4;
-const MAX_READS = 8;
-/** About 1,200 tokens each. */
-const PASTED_WORDS = 800;
-const PASTES = 7;
+const MAX_READS = 10;
+/** About 360 tokens each. */
+const PASTED_WORDS = 240;
+const PASTES = 24;
 const MIN_NAME_CHARS = 7;
 /** As code and prose name things, without characters that an expression or a shell would read otherwise. */
 const NAME = /\b[A-Za-z][A-Za-z0-9_]{6,30}\b/g;
@@ -41,7 +41,11 @@ export function chooseQuestions(folder: Folder): Questions | null {
     `And could you locate "${(second ?? topic).phrase}" too?`,
     `Use the save_note tool for "${(second ?? topic).phrase}".`,
   ];
-  return { first, more: bulk(folder, topics.slice(1)), last: `What did we find about "${topic.phrase}"?` };
+  return {
+    first,
+    more: bulk(folder, topics.slice(1)),
+    last: `Use the recall tool: what did we find about "${topic.phrase}"?`,
+  };
 }
 
 interface Topic {

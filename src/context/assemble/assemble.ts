@@ -1,25 +1,18 @@
-/** Plan to request: prefix, packet, whole turns, the open turn with its tail. Same inputs, same bytes. */
+/** Plan to request: prefix, handoff, packet, cards, whole turns, the open turn with its tail. Same inputs, same bytes. */
 import { blake3Hex } from '../../ledger/chain.ts';
 import { canonicalJson } from '../../ledger/json.ts';
-import type { ChatMessage, ChatRequest } from '../request.ts';
-import { escapeMarkers, tagged } from './markers.ts';
+import type { ChatRequest } from '../request.ts';
 import type { Prefix } from './prefix.ts';
-import type { Rendered } from './turn.ts';
+import type { Rendered } from './weigh.ts';
 
 /** Named by every plan: a request of another version cannot be rebuilt byte for byte. */
-export const ASSEMBLER_VERSION = 1;
-
-export interface PacketPiece {
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
-}
+export const ASSEMBLER_VERSION = 2;
 
 export interface AssembleInput {
   readonly prefix: Prefix;
-  readonly packet: Rendered | null;
-  /** The planned turns, oldest first. */
+  /** What stands before the open turn, in the order it is sent; the first `settled` pieces stay for several turns. */
   readonly history: readonly Rendered[];
+  readonly settled?: number;
   readonly open: Rendered;
   readonly maxTokens: number;
   readonly cacheKey: string;
@@ -33,13 +26,14 @@ export interface Assembled {
   readonly requestDigest: string;
 }
 
+/** Cache breakpoints: the prefix, what settled, the end of the history, the newest message. */
 export function assemble(input: AssembleInput): Assembled {
-  const { prefix, packet, open, maxTokens } = input;
-  const before = packet === null ? input.history : [packet, ...input.history];
-  const pieces = [...before, open];
+  const { prefix, history, settled = 0, open, maxTokens, cacheKey } = input;
+  const pieces = [...history, open];
   const messages = pieces.flatMap((piece) => piece.messages);
   const endOfHistory = messages.length - open.messages.length - 1;
-  const breakpoints = [...new Set([-1, endOfHistory, messages.length - 1])];
+  const endOfSettled = history.slice(0, settled).flatMap((piece) => piece.messages).length - 1;
+  const breakpoints = [...new Set([-1, endOfSettled, endOfHistory, messages.length - 1])];
   const digests = pieces.map((piece) => piece.digest);
   return {
     request: {
@@ -47,16 +41,11 @@ export function assemble(input: AssembleInput): Assembled {
       tools: prefix.tools,
       messages,
       maxTokens,
-      cache: { key: input.cacheKey, breakpoints },
+      cache: { key: cacheKey, breakpoints },
     },
     requestBytes: pieces.reduce((sum, piece) => sum + piece.bytes, prefix.bytes),
     requestDigest: blake3Hex(
       canonicalJson({ v: ASSEMBLER_VERSION, prefix: prefix.digest, maxTokens, pieces: digests }),
     ),
   };
-}
-
-export function packetMessages(packet: PacketPiece): readonly ChatMessage[] {
-  const text = tagged('context_summary', escapeMarkers(packet.text), ` turns="${packet.from}-${packet.to}"`);
-  return [{ role: 'user', content: [{ type: 'text', text }] }];
 }

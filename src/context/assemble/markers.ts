@@ -1,6 +1,15 @@
 /** Our control markers, and the guard that keeps everybody else's text from looking like one. */
 
-const TAGS = ['turn_context', 'intent', 'stance', 'thread', 'work_contract', 'context_summary'] as const;
+const TAGS = [
+  'turn_context',
+  'intent',
+  'stance',
+  'thread',
+  'work_contract',
+  'context_summary',
+  'turn_cards',
+  'handoff',
+] as const;
 /** The last two are how a window names what it left out. */
 const BRACKETS = [
   'evidence:',

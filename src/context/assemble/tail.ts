@@ -1,8 +1,18 @@
 /** What changes every turn, placed in the directive's message before its own text, captured once per turn. */
 import type { TurnView } from '../../ledger/view.ts';
-import { tagged } from './markers.ts';
+import { escapeMarkers, tagged } from './markers.ts';
+import type { ThreadLine } from './thread.ts';
 
-export function renderTail(turn: TurnView): string | null {
+export interface TailInput {
+  /** What a session is bound to do, as its owner worded it; null for none. */
+  readonly workContract: string | null;
+  readonly thread: readonly ThreadLine[];
+}
+
+export const NO_TAIL: TailInput = { workContract: null, thread: [] };
+
+/** A section with nothing to say leaves nothing. */
+export function renderTail(turn: TurnView, { workContract, thread }: TailInput): string | null {
   const sections: string[] = [];
   if (turn.context !== null) {
     const { utc, timezone } = turn.context;
@@ -13,7 +23,13 @@ export function renderTail(turn: TurnView): string | null {
     const about = domains.length > 0 ? `; about ${domains.join(', ')}` : '';
     sections.push(tagged('intent', `The user asks to ${act}${about}.`));
   }
+  if (workContract !== null) sections.push(tagged('work_contract', escapeMarkers(workContract)));
+  if (thread.length > 0) sections.push(tagged('thread', thread.map(threadLine).join('\n')));
   return sections.length > 0 ? `${sections.join('\n')}\n\n` : null;
+}
+
+function threadLine({ number, asked, paused }: ThreadLine): string {
+  return escapeMarkers(`T${number}${paused ? ' (earlier, paused)' : ''}: ${asked.replace(/\s+/gu, ' ')}`);
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

@@ -1,6 +1,7 @@
 /** A session: its originals (records, bodies) and what is read from them. */
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { LINK_KINDS } from '../../ledger/turn-card.ts';
 import { at, bytea, sessionId, tenantId, turnwright } from './columns.ts';
 
 export const sessions = turnwright.table(
@@ -16,6 +17,10 @@ export const sessions = turnwright.table(
     lastDigest: bytea('last_digest').notNull(),
     nextTurn: integer('next_turn').notNull(),
     nextEvidence: integer('next_evidence').notNull(),
+    nextPresentation: integer('next_presentation').notNull(),
+    /** Of the prefix that the newest planned turn was sent with. */
+    prefixDigest: bytea('prefix_digest'),
+    /** Counts changes of what was projected before, such as a link taken back. */
     epoch: integer('epoch').notNull().default(0),
     forkSession: uuid('fork_session'),
     forkSeq: bigint('fork_seq', { mode: 'number' }),
@@ -72,6 +77,8 @@ export const heads = turnwright.table(
     fromHead: uuid('from_head'),
     atSeq: bigint('at_seq', { mode: 'number' }).notNull(),
     openTurn: uuid('open_turn'),
+    /** The newest reset: nothing before it is planned any more. */
+    resetSeq: bigint('reset_seq', { mode: 'number' }),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.headId] })],
 );
@@ -88,8 +95,13 @@ export const turns = turnwright.table(
     outcome: text('outcome', { enum: ['completed', 'degraded', 'failed', 'cancelled'] }),
     reason: text('reason'),
     steps: integer('steps').notNull().default(0),
-    /** Rendered size of the closed turn, as the planner counts it. */
-    bytes: integer('bytes'),
+    /** The record that closed it, with its card. */
+    closedSeq: bigint('closed_seq', { mode: 'number' }),
+    /** What the closed turn weighs whole and as a card, as the planner counts it. */
+    fullBytes: integer('full_bytes'),
+    cardBytes: integer('card_bytes'),
+    /** Words of its card, for relevance. */
+    terms: bytea('terms'),
     priority: integer('priority').notNull().default(0),
     acceptedAt: at('accepted_at').notNull().defaultNow(),
     startedAt: at('started_at'),
@@ -127,8 +139,50 @@ export const packets = turnwright.table(
     toTurn: integer('to_turn').notNull(),
     seq: bigint('seq', { mode: 'number' }).notNull(),
     bytes: integer('bytes').notNull(),
+    quality: text('quality', { enum: ['deterministic', 'model'] }).notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.headId, t.fromTurn, t.toTurn] })],
+);
+
+/** What a closed turn is linked to. A link that was taken back stays, and counts no more. */
+export const edges = turnwright.table(
+  'edges',
+  {
+    tenantId: tenantId(),
+    sessionId: sessionId(),
+    turnId: uuid('turn_id').notNull(),
+    ordinal: integer('ordinal').notNull(),
+    kind: text('kind', { enum: LINK_KINDS }).notNull(),
+    target: text('target').notNull(),
+    provenance: text('provenance', { enum: ['observed', 'inferred'] }).notNull(),
+    retracted: boolean('retracted').notNull().default(false),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.turnId, t.ordinal] })],
+);
+
+export const presentations = turnwright.table(
+  'presentations',
+  {
+    tenantId: tenantId(),
+    sessionId: sessionId(),
+    ordinal: integer('ordinal').notNull(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+    turnId: uuid('turn_id').notNull(),
+    type: text('type').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.ordinal] })],
+);
+
+/** Where each prefix of a session stands. */
+export const prefixes = turnwright.table(
+  'prefixes',
+  {
+    tenantId: tenantId(),
+    sessionId: sessionId(),
+    digest: bytea('digest').notNull(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.digest] })],
 );
 
 /** Where each evidence id of a session stands: the record that holds the whole result. */

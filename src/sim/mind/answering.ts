@@ -90,7 +90,7 @@ function ranked({ conversation, units }: Situation): readonly Unit[] {
 }
 
 /** The best unit, then those that meet what is still open; one of each file when several were named. */
-function choose(situation: Situation): readonly Unit[] {
+export function choose(situation: Situation): readonly Unit[] {
   const { conversation, units } = situation;
   const candidates = ranked(situation);
   const [best] = candidates;

@@ -40,7 +40,8 @@ export function keyValue(property: Property, text: string): Json {
   return [property.schema.type].flat().includes('array') ? [escaped] : escaped;
 }
 
-function valueFor(property: Property, subject: Subject): Json {
+/** What the schema allows and the directive speaks of; it knows nothing of what was found. */
+export function valueFor(property: Property, subject: Subject): Json {
   const { schema } = property;
   if (schema.const !== undefined) return schema.const as Json;
   if (asArray(schema.enum) !== null) return chooseEnum(property, subject).value;

@@ -14,6 +14,8 @@ export interface Outcome {
   readonly current: boolean;
   /** File the arguments name; null when they name none. */
   readonly path: string | null;
+  /** Text of earlier turns: a turn by its number, or a list of turns each with the call that opens it. */
+  readonly past: boolean;
 }
 
 export interface Conversation {
@@ -37,6 +39,14 @@ export interface Conversation {
 const DIRECTIVE_END_CHARS = 600;
 /** Two of the three wires carry no error flag: a failed result is known by how it begins. */
 const FAILURE = /^\s*\W?(?:errors?|failed|failure|no such|not found|cannot|could not|unknown|invalid)\b/i;
+
+/** A question or an order; anything else is told, not asked. */
+const ASKS =
+  /\?|^\s*(?:please\s+)?(?:what|which|who|where|when|why|how|is|are|was|were|do|does|did|can|could|will|list|show|present|display|tell|find|read|give|explain|describe|summari[sz]e|compare|count|check|look|open|search|name|quote|print|report|call|use|get|fetch|locate|go|continue|and|now|then|say|write|extract|identify|determine|state|cite)\b/i;
+
+export function asksSomething(text: string): boolean {
+  return ASKS.test(text);
+}
 
 /** A whole section at the start of a text, as systems add them around a person's words. */
 const LEADING_SECTION = /^\s*<([a-z][\w-]*)(?:\s[^>]*)?>[\s\S]*?<\/\1>\s*/i;
@@ -66,7 +76,7 @@ export function readConversation(prompt: SimPrompt): Conversation {
         called = true;
         if (current) made.add(callKey(block.name, block.args));
       } else if (block.type === 'tool_result')
-        outcomes.push(outcomeOf(block, calls.get(block.callId), current, outcomes));
+        outcomes.push(outcomeOf(block, calls.get(block.callId), current, outcomes, said));
     }
     if (called && current) steps += 1;
   }
@@ -140,16 +150,47 @@ function outcomeOf(
   call: ToolCallBlock | undefined,
   current: boolean,
   before: readonly Outcome[],
+  said: Conversation['said'],
 ): Outcome {
   const args = call?.args ?? null;
+  const name = call?.name ?? result.name;
   return {
-    name: call?.name ?? result.name,
+    name,
     args,
     content: result.content,
     failed: result.isError || FAILURE.test(result.content),
     current,
-    path: pathIn(args) ?? pathOfEvidence(args, before),
+    path: pathIn(args) ?? pathOfEvidence(args, before) ?? pathOfListed(args, said),
+    past: ofThePast(args, name, result.content),
   };
+}
+
+/** The argument by which a tool takes a turn. */
+export const TURN_NAME = /^turns?(?:_?(?:id|number|no))?$/i;
+
+function ofThePast(args: Json, name: string, content: string): boolean {
+  return asksForTurn(args) || (args !== null && content.includes(`${name}({`));
+}
+
+export function asksForTurn(args: Json): boolean {
+  return typeof args === 'object' && args !== null && Object.keys(args).some((key) => TURN_NAME.test(key));
+}
+
+/** A line of a list of ids, `- e7: …`, may name the file whose text the id brings back. */
+function pathOfListed(args: Json, said: Conversation['said']): string | null {
+  if (typeof args !== 'object' || args === null) return null;
+  const ids = Object.values(args).filter(
+    (value) => typeof value === 'string' && /^[a-z]{1,3}\d{1,6}$/.test(value),
+  );
+  for (const id of ids) {
+    const start = `\n- ${String(id)}: `;
+    const text = said.find((one) => one.role === 'user' && one.text.includes(start))?.text;
+    if (text === undefined) continue;
+    const at = text.indexOf(start) + 1;
+    const end = text.indexOf('\n', at);
+    return filesIn(text.slice(at, end === -1 ? undefined : end))[0] ?? null;
+  }
+  return null;
 }
 
 /** What is brought back by an id is of the file whose result named that id. */

@@ -1,5 +1,6 @@
 /** Everything the request holds that may answer, cut into lines and sentences and scored against what is asked. */
-import type { Conversation, Outcome } from './conversation.ts';
+import { asksSomething, type Conversation, type Outcome } from './conversation.ts';
+import { partsOf, turnLineOf } from './pointers.ts';
 import { holds, type Term } from './terms.ts';
 
 /** Longer lines are taken sentence by sentence. */
@@ -10,6 +11,8 @@ const HIT_LINE = /^((?:[\w@.~-]+\/)*[\w@.~-]+\.\w{1,8}):(\d+)[:-]\s?(.*)$/;
 const LINE_NUMBER = /^\s*\d+[\t|→]\s?/;
 /** Also one cut short before its mark. */
 const QUESTION = /\?\s*$|(?:^|[:,]\s)(?:what|which|who|whose|where|when|why|how)\b/i;
+/** Who speaks, where a text tells what was said in turn. */
+const ROLE_LINE = /^\W*(user|assistant|tool|result|system)\b(?:\s+[\w-]+)?\s*(?::\s*|\W*$)/i;
 const EVIDENCE_TAG = /\[evidence:[^\]]*\]/g;
 const NOTHING: readonly number[] = [];
 /** Opens every answer that found nothing, so that such an answer is never taken for a source. */
@@ -22,6 +25,8 @@ export interface Passage {
   readonly origin: Origin;
   readonly path: string | null;
   readonly text: string;
+  /** It tells of earlier turns: what was asked then stands beside what was answered. */
+  readonly past: boolean;
 }
 
 export interface Unit {
@@ -38,10 +43,11 @@ export interface Unit {
 
 export function passagesOf(conversation: Conversation): readonly Passage[] {
   const passages: Passage[] = [];
-  if (conversation.system !== '') passages.push({ origin: 'system', path: null, text: conversation.system });
+  if (conversation.system !== '')
+    passages.push({ origin: 'system', path: null, text: conversation.system, past: false });
   for (const { role, text } of conversation.said) {
     if (role === 'assistant' && text.startsWith(NOT_FOUND)) continue;
-    passages.push({ origin: role, path: null, text });
+    passages.push({ origin: role, path: null, text, past: role === 'user' });
   }
   for (const outcome of conversation.outcomes) {
     if (outcome.failed) continue;
@@ -49,6 +55,7 @@ export function passagesOf(conversation: Conversation): readonly Passage[] {
       origin: outcome.current ? 'result' : 'earlier-result',
       path: outcome.path,
       text: readable(outcome),
+      past: outcome.past,
     });
   }
   return passages;
@@ -97,20 +104,33 @@ interface Draft {
 function draftsOf(passage: Passage): readonly Draft[] {
   const drafts: Draft[] = [];
   let heading = '';
+  let role = '';
   for (const line of passage.text.split('\n')) {
     const hit = HIT_LINE.exec(line);
     const path = hit?.[1] ?? passage.path;
     const text = (hit?.[3] ?? line).replace(LINE_NUMBER, '').replace(EVIDENCE_TAG, '').trim();
     if (text === '') continue;
     if (isHeading(text)) heading = text;
-    for (const part of sentencesOf(text)) {
-      // A person's question holds its own words and answers nothing.
-      if (passage.origin === 'user' && QUESTION.test(part)) continue;
+    role = ROLE_LINE.exec(text)?.[1]?.toLowerCase() ?? role;
+    for (const part of passage.past ? toldIn(text, role) : sentencesOf(text)) {
       const context = `${path ?? ''} ${part === heading ? '' : heading}`.toLowerCase();
       drafts.push({ passage, path, text: part, lower: part.toLowerCase(), context });
     }
   }
   return drafts;
+}
+
+/** A person's question holds its own words and answers nothing, nor does an order that stands for a turn. */
+function toldIn(text: string, role: string): readonly string[] {
+  const line = turnLineOf(text);
+  if (line === null) {
+    const words = text.replace(ROLE_LINE, '');
+    const sentences = sentencesOf(words).filter((part) => part !== '' && !QUESTION.test(part));
+    return role === 'user' ? sentences.filter((part) => !asksSomething(part)) : sentences;
+  }
+  const { asked, told } = partsOf(line);
+  const stated = sentencesOf(asked).filter((part) => part !== '' && !asksSomething(part));
+  return [...stated, ...told.flatMap(sentencesOf)].filter((part) => !QUESTION.test(part));
 }
 
 export function isHeading(text: string): boolean {

@@ -8,13 +8,15 @@ import type { SimPrompt, ToolChoice } from '../prompt.ts';
 import { draw } from '../random.ts';
 import { answerText, settled } from './answering.ts';
 import { fillArguments, type Subject } from './arguments.ts';
-import { type Conversation, previousAnswer, readConversation } from './conversation.ts';
+import { asksSomething, type Conversation, previousAnswer, readConversation } from './conversation.ts';
 import { passagesOf, sentencesOf, unitsOf } from './evidence.ts';
 import { nextCalls } from './planning.ts';
+import { aboutSubject, present, presenterFor } from './presenting.ts';
+import { searchCall } from './recalling.ts';
 import { type SimReply, textReply } from './reply.ts';
 import type { PlannedCall, Situation } from './situation.ts';
 import { askedWords, summarise } from './summary.ts';
-import { affinity, describeTools, type KnownTool } from './toolbox.ts';
+import { affinity, describeTools, type KnownTool, ordered } from './toolbox.ts';
 
 export interface MindInput {
   readonly prompt: SimPrompt;
@@ -37,10 +39,6 @@ const ASKS_FOR_SUMMARY = /\b(?:summar|condens|compress|recap|hand-?off|digest)/i
 const ASKS_FOR_CALL = /\b(?:call|use|invoke|run)\b/i;
 const ASKS_OF_IMAGE =
   /\b(?:images?|pictures?|photos?|screenshots?|dimensions?|width|height|pixels?|resolution|media type)\b/i;
-/** A question or an order; anything else is told, not asked. */
-const ASKS =
-  /\?|^\s*(?:please\s+)?(?:what|which|who|where|when|why|how|is|are|was|were|do|does|did|can|could|will|list|show|tell|find|read|give|explain|describe|summari[sz]e|compare|count|check|look|open|search|name|quote|print|report|call|use|get|fetch|locate|go|continue|and|now|then|say|write|extract|identify|determine|state|cite)\b/i;
-
 export function think(input: MindInput): SimReply {
   if (draw(input.seed, 'thinking-only', input.key) < input.thinkingOnlyRate) {
     return { thinking: THOUGHT, text: '', calls: [] };
@@ -58,16 +56,20 @@ function decide(input: MindInput): SimReply {
   if (input.beyondHorizon) return textReply(tailOf(conversation));
   const named = namedTool(tools, conversation);
   if (named !== undefined) return callReply([instructed(named, conversation)], input);
-  const situation = situate(conversation, tools);
+  const presenter = presenterFor(conversation, tools);
+  const situation = situate(aboutSubject(conversation, presenter), tools);
   if (
     tools.length > 0 &&
     conversation.steps < MAX_TOOL_STEPS &&
-    asks(conversation) &&
+    (asks(conversation) || presenter !== undefined) &&
     !aboutImages(conversation)
   ) {
     const calls = settled(situation) ? [] : nextCalls(situation);
     if (calls.length > 0) return callReply(calls, input);
   }
+  const presented = presenter === undefined ? null : present(presenter, situation);
+  if (presented !== null)
+    return typeof presented === 'string' ? textReply(presented) : callReply([presented], input);
   const previous = previousAnswer(conversation);
   if (previous !== null && draw(input.seed, 'drift', input.key) < input.driftRate) return textReply(previous);
   return textReply(finalText(situation));
@@ -100,7 +102,7 @@ function finalText(situation: Situation): string {
 
 function asks(conversation: Conversation): boolean {
   const { directive, shapes } = conversation;
-  return ASKS.test(directive) || shapes.globs.length > 0 || shapes.files.length > 0;
+  return asksSomething(directive) || shapes.globs.length > 0 || shapes.files.length > 0;
 }
 
 function acknowledge({ directive }: Conversation): string {
@@ -127,24 +129,20 @@ function namedTool(tools: readonly KnownTool[], conversation: Conversation): Kno
   const [only] = tools;
   const single = tools.length === 1 && only?.role === 'other' && ASKS_FOR_CALL.test(`${lastNote}\n${system}`);
   const chosen = named[0] ?? (single ? only : undefined);
-  if (chosen === undefined || (chosen.role === 'fetch' && conversation.shapes.files.length > 0))
+  // What is shown must be found first.
+  if (
+    chosen === undefined ||
+    chosen.role === 'present' ||
+    (chosen.role === 'fetch' && conversation.shapes.files.length > 0)
+  )
     return undefined;
   return outcomes.some((one) => one.current && one.name === chosen.tool.name) ? undefined : chosen;
-}
-
-/** `call the x tool`, `use x`, or the name in code quotes: a plain word that is a tool's name is no order. */
-function ordered(name: string, text: string): boolean {
-  const escaped = name.replace(/[^\w]/g, '\\$&');
-  return new RegExp(
-    `\\b(?:call|use|invoke|run)(?:ing)?\\s+(?:the\\s+)?(?:tool\\s+)?[\`"']?${escaped}\\b|\`${escaped}\``,
-    'i',
-  ).test(text);
 }
 
 function instructed(known: KnownTool, conversation: Conversation): PlannedCall {
   const { directive: text, terms, shapes } = conversation;
   const subject: Subject = { text, terms, shapes };
-  return { name: known.tool.name, args: fillArguments(known, {}, subject) };
+  return searchCall(known, subject) ?? { name: known.tool.name, args: fillArguments(known, {}, subject) };
 }
 
 function callReply(calls: readonly PlannedCall[], input: MindInput): SimReply {

@@ -11,8 +11,11 @@ export interface Property {
   readonly text: string;
 }
 
-/** `fetch` returns a named file, `list` names of files, `search` lines of files, `retrieve` stored text by id. */
-export type ToolRole = 'fetch' | 'list' | 'search' | 'retrieve' | 'other';
+/**
+ * `fetch` returns a named file, `list` names of files, `search` lines of files, `retrieve` stored text by id;
+ * `present` shows a person what was found in some form.
+ */
+export type ToolRole = 'fetch' | 'list' | 'search' | 'retrieve' | 'present' | 'other';
 
 export interface KnownTool {
   readonly tool: ToolDefinition;
@@ -29,6 +32,8 @@ const ID_NAME = /^(?:id|ids|evidence|evidence_?id|ref|handle)$/i;
 const STORED = /\b(?:recalls?|evidence|stored)\b/;
 const CHANGES =
   /\b(?:writes?|creates?|deletes?|edits?|replaces?|moves?|appends?|overwrites?|runs?|executes?|sends?|updates?)\b/;
+const PRESENTS =
+  /\bcards?\b|\b(?:presents?|displays?|renders?|shows?)\b[^.]*\bto (?:the|a) (?:user|reader|person)\b/;
 const LIST_CUES = /\b(?:lists?|globs?|wildcards?|names?|paths?|entries|directory|locates?)\b/g;
 const SEARCH_CUES = /\b(?:contents?|lines?|text|regex|regular|inside|occurrences?|grep|within)\b/g;
 const ABOUT_FILES = /\b(?:files?|documents?|folders?|workspace|repository|directory|tree)\b/;
@@ -57,6 +62,15 @@ export function affinity(known: KnownTool, terms: readonly Term[]): number {
   return terms.reduce((sum, term) => sum + (holds(name, term) ? 2 : holds(about, term) ? 1 : 0), 0);
 }
 
+/** `call the x tool`, `use x`, or the name in code quotes: a plain word that is a tool's name is no order. */
+export function ordered(name: string, text: string): boolean {
+  const escaped = name.replace(/[^\w]/g, '\\$&');
+  return new RegExp(
+    `\\b(?:call|use|invoke|run)(?:ing)?\\s+(?:the\\s+)?(?:tool\\s+)?[\`"']?${escaped}\\b|\`${escaped}\``,
+    'i',
+  ).test(text);
+}
+
 /** `searchFiles` and `search_files` both read as words. */
 export function wordsOf(name: string): string {
   return name
@@ -71,6 +85,8 @@ function describe(tool: ToolDefinition): KnownTool {
   const known = (role: ToolRole, key: Property | null): KnownTool => ({ tool, properties, role, key });
   const id = properties.find((one) => ID_NAME.test(one.name));
   if (id !== undefined && STORED.test(about)) return known('retrieve', id);
+  if (PRESENTS.test(firstSentence(about)) && pathOf(properties, undefined) === undefined)
+    return known('present', null);
   if (!ABOUT_FILES.test(`${about} ${properties.map((one) => one.text).join(' ')}`))
     return known('other', null);
   if (CHANGES.test(firstSentence(about)) || ABOUT_PAST.test(firstSentence(about)))

@@ -4,7 +4,8 @@ import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
 import { readTool } from './read.ts';
 import { recallTool } from './recall.ts';
+import { sessionSearchTool } from './session-search.ts';
 
 export function builtinTools(): readonly Tool[] {
-  return [globTool, grepTool, readTool, recallTool];
+  return [globTool, grepTool, readTool, recallTool, sessionSearchTool];
 }

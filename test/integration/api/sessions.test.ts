@@ -43,6 +43,63 @@ describe('sessions over HTTP', () => {
     expect(empty.status).toBe(201);
   });
 
+  it('PLN-06 keeps every option of a plan that is spelled as it should be, and the work contract', async () => {
+    const options = {
+      promotedShare: 0.4,
+      eligibility: 'signal',
+      signals: 'minimal',
+      steady: false,
+      reserve: 'horizon',
+      reserveTokens: 0,
+      contextWindow: 4_000,
+      maxTokens: 200,
+      surface: 'all',
+      keepTurns: 3,
+      hysteresisRatio: 0.1,
+      safetyMarginRatio: 0.1,
+      summaryThreshold: 2,
+    };
+    const policy = { name: 'plan', options };
+    const workContract = 'Keep the harbour book in order.';
+    const { body } = await api.call('POST', '/v1/sessions', { json: { policy, workContract } });
+    expect(body.session).toMatchObject({ policy, work_contract: workContract });
+    const shown = await api.call('GET', `/v1/sessions/${body.session.id}`);
+    expect(shown.body).toEqual(body);
+    const bare = await api.call('POST', '/v1/sessions');
+    expect(bare.body.session).toMatchObject({ policy: { name: 'plan', options: {} }, work_contract: null });
+  });
+
+  it.each([
+    ['promotedShare', 1.5, '<=1'],
+    ['promotedShare', '0.5', 'number'],
+    ['eligibility', 'age', 'allowed is "recency", "signal"'],
+    ['signals', 'some', 'allowed is "all", "minimal"'],
+    ['steady', 'yes', 'boolean'],
+    ['reserve', 'model', 'allowed is "window", "horizon"'],
+    ['reserve', null, 'allowed is "window", "horizon"'],
+    ['reserveTokens', -1, '>=0'],
+    ['contextWindow', 0, '>0'],
+    ['maxTokens', 1.5, 'int'],
+    ['surface', 'some', 'allowed is "all"'],
+  ])('PLN-06 refuses the option %s of %j and says what is allowed', async (name, value, allowed) => {
+    const policy = { name: 'plan', options: { [name]: value } };
+    const { status, body } = await api.call('POST', '/v1/sessions', { json: { policy } });
+    expect([status, body.error.code]).toEqual([400, 'invalid_request']);
+    expect(body.error.message).toContain('policy');
+    expect(body.error.message).toContain(allowed);
+  });
+
+  it.each([
+    ['a blank work contract', '  ', 'not blank'],
+    ['one too long for every request', 'x'.repeat(8_001), '8000'],
+    ['one that is no text', 7, 'string'],
+  ])('refuses %s', async (_what, workContract, named) => {
+    const { status, body } = await api.call('POST', '/v1/sessions', { json: { workContract } });
+    expect([status, body.error.code]).toEqual([400, 'invalid_request']);
+    expect(body.error.message).toContain('"workContract"');
+    expect(body.error.message).toContain(named);
+  });
+
   it('takes the legs of a ladder, first choice first', async () => {
     const { body } = await api.call('POST', '/v1/sessions', { json: { ladder: ['sim-large', 'sim-small'] } });
     expect(body.session).toMatchObject({ leg: 'sim-large', ladder: ['sim-large', 'sim-small'] });

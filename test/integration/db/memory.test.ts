@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SessionState } from '../../../src/db/contract.ts';
 import { PostgresStore } from '../../../src/db/store.ts';
 import { PostgresUpkeep } from '../../../src/db/upkeep.ts';
 import { createMemoryDatabase } from '../../simulation/memory/database.ts';
@@ -10,6 +11,8 @@ import { type MigratedDatabase, migratedDatabase } from './migrated.ts';
 import { elapse, empty } from './passing-time.ts';
 
 const HISTORIES = 10;
+/** Lists that a history must have written something of. */
+const PROJECTED = ['packets', 'edges', 'retracted', 'presentations', 'prefixes', 'resets'];
 const LIMIT_MS = 300_000;
 /** What a history may take on a busy machine. */
 const TOLERANCE_MS = STEP_MS / 3;
@@ -47,6 +50,7 @@ describe('the memory database of the simulation', () => {
     'RUN-03 answers and stores what Postgres does, over random histories with refusals and takeovers',
     async () => {
       const seen = new Map<string, number>();
+      const written = new Map<string, number>();
       await fc.assert(
         fc.asyncProperty(anyHistory, async (history) => {
           await empty(database.root);
@@ -62,6 +66,7 @@ describe('the memory database of the simulation', () => {
             agree(step, ours, theirs);
             if (typeof ours === 'string') seen.set(ours, (seen.get(ours) ?? 0) + 1);
           }
+          for (const ref of refs) count(written, await sides[0].store.sessionState(ref));
           agree('in the end', await observe(sides[0], refs), await observe(sides[1], refs));
         }),
         // Shrinking against a database takes minutes; the message names the step that went apart.
@@ -70,10 +75,18 @@ describe('the memory database of the simulation', () => {
       // Histories in which nothing is refused would show little: of the four ways, three at least.
       expect(seen.get('applied') ?? 0).toBeGreaterThan(50);
       expect(seen.size).toBeGreaterThanOrEqual(4);
+      for (const list of PROJECTED) expect([list, (written.get(list) ?? 0) > 0]).toEqual([list, true]);
     },
     LIMIT_MS,
   );
 });
+
+function count(written: Map<string, number>, state: SessionState | null): void {
+  const resets = state?.heads.filter(({ reset }) => reset !== null) ?? [];
+  const retracted = state?.edges.filter((edge) => edge.retracted) ?? [];
+  for (const [name, rows] of Object.entries({ ...state, resets, retracted }))
+    if (Array.isArray(rows)) written.set(name, (written.get(name) ?? 0) + rows.length);
+}
 
 function agree(after: unknown, ours: unknown, theirs: unknown): void {
   const [mine, other] = [untimed(ours), untimed(theirs)];

@@ -6,13 +6,16 @@ const TURNS = 60;
 const EARLY = [10, 20] as const;
 const METHODS = [
   'claim',
+  'claimKnown',
   'load',
   'apply',
   'history',
-  'closedTurns',
+  'toPlan',
+  'indexedTurns',
+  'closings',
   'turnRecords',
   'recordBody',
-  'turnGists',
+  'prefix',
 ] as const;
 
 interface Cost {

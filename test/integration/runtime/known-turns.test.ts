@@ -60,14 +60,14 @@ function watch({ services }: TestWorker): readonly Seen[] {
   const { store, engine } = services;
   const claim = store.claim.bind(store);
   const claimKnown = store.claimKnown.bind(store);
-  store.claim = async (ref, worker, token): Promise<Claim | null> => {
-    const answer = await claim(ref, worker, token);
+  store.claim = async (ref, worker, token, indexed): Promise<Claim | null> => {
+    const answer = await claim(ref, worker, token, indexed);
     if (answer !== null) seen.push({ child: ref.child, brought: 'all' });
     return answer;
   };
-  store.claimKnown = async (ref, worker, token, known): Promise<KnownClaim | null> => {
+  store.claimKnown = async (ref, worker, token, known, indexed): Promise<KnownClaim | null> => {
     const remembered = engine.known.get(ref.actor);
-    const answer = await claimKnown(ref, worker, token, known);
+    const answer = await claimKnown(ref, worker, token, known, indexed);
     if (answer === null) return answer;
     if (answer.changed !== undefined || remembered === null) {
       seen.push({ child: ref.child, brought: 'all' });

@@ -65,7 +65,7 @@ describe('projections made anew', () => {
     ['sessions', `UPDATE turnwright.sessions SET leg = 'another'`],
     ['heads', `UPDATE turnwright.heads SET open_turn = gen_random_uuid()`],
     ['turns', `UPDATE turnwright.turns SET outcome = 'failed'`],
-    ['turns', `UPDATE turnwright.turns SET bytes = bytes + 1`],
+    ['turns', `UPDATE turnwright.turns SET full_bytes = full_bytes + 1`],
     ['accepted_keys', `DELETE FROM turnwright.accepted_keys`],
     ['evidence', `UPDATE turnwright.evidence SET seq = seq + 1`],
     ['actors', `UPDATE turnwright.actors SET snapshot = '{}'`],

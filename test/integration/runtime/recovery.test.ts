@@ -107,8 +107,8 @@ describe.each(BACKENDS)('recovery on %s', (backend) => {
     expect(await stack.ask(session, 'Good morning to you.')).toMatchObject({ outcome: 'completed' });
     const { store } = worker.services;
     const claim = store.claim.bind(store);
-    store.claim = async (ref, id, token) => {
-      const claimed = await claim(ref, id, token);
+    store.claim = async (ref, id, token, indexed) => {
+      const claimed = await claim(ref, id, token, indexed);
       return claimed === null || claimed.call.src !== 'step'
         ? claimed
         : { ...claimed, records: [], whole: false };

@@ -22,13 +22,17 @@ export const CALL_LAWS: Readonly<Record<string, Law>> = {
 
   'RUN-04 a model is called once for each time its call was given to a worker': ({ witness, turns }) => {
     const asked = new Map<string, number>();
-    for (const { process, script, purpose } of witness.calls) add(asked, `${process} ${script} ${purpose}`);
+    for (const { process, script, purpose } of witness.calls) add(asked, askedBy(process, script, purpose));
     const given = new Map<string, number>();
     for (const { actor, src, process, heard } of witness.granted) {
       const turn = turns.get(actor);
-      if (!heard || turn === undefined) continue;
+      if (!heard) continue;
+      // What is summarised names many turns, and is asked for beside them too.
+      if (src === 'summary') add(given, askedBy(process, '', src));
+      if (src === 'summary' || turn === undefined) continue;
       // A steered turn asks under the name of what was said last.
-      for (const script of [turn.script, ...turn.steering]) add(given, `${process} ${script?.name} ${src}`);
+      for (const script of [turn.script, ...turn.steering])
+        add(given, askedBy(process, script?.name ?? '', src));
     }
     return [...asked].filter(([key, times]) => times > (given.get(key) ?? 0)).map(([key]) => `by ${key}`);
   },
@@ -61,6 +65,10 @@ export const CALL_LAWS: Readonly<Record<string, Law>> = {
         : [],
     ),
 };
+
+function askedBy(process: string, script: string, purpose: string): string {
+  return purpose === 'summary' ? `${process} summary` : `${process} ${script} ${purpose}`;
+}
 
 /** The worker itself gave it back, for a later attempt or for another worker. */
 function handedBack({ applied }: Evidence['witness'], { actor, child, fence, token }: Granted): boolean {

@@ -51,7 +51,8 @@ export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
 };
 
 function growth({ id, view }: Turn, { applied, calls }: Testimony): readonly string[] {
-  if (view.rejections.length > 0) return [];
+  // A prompt refused as too long is planned anew, and a reset takes steps away.
+  if (view.rejections.length > 0 || view.reset !== null) return [];
   const requests = applied.flatMap(({ commit: { records } }) => {
     const own = records.filter(({ turnId }) => turnId === id);
     if (!own.some(({ kind }) => kind === 'assistant-message')) return [];
@@ -69,7 +70,10 @@ function recordsOnce({ records, view }: Turn): readonly string[] {
   const names = [
     ...bodies(records, 'assistant-message').map(({ step }) => `the message of step ${step}`),
     ...bodies(records, 'tool-result').map(({ step, index }) => `the result ${index} of step ${step}`),
-    ...bodies(records, 'tool-result').map(({ evidence }) => `evidence ${evidence}`),
+    ...bodies(records, 'tool-result').flatMap(({ evidence }) =>
+      evidence === null ? [] : [`evidence ${evidence}`],
+    ),
+    ...bodies(records, 'reset').map(() => 'a reset'),
     ...bodies(records, 'nudge').map(({ step }) => `the nudge of step ${step}`),
     ...bodies(records, 'turn-steered').map(({ step }) => `the steering of step ${step}`),
     ...bodies(records, 'call-retrying').map(({ child, attempt }) => `the retry ${attempt} of ${child}`),

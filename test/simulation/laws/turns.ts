@@ -93,5 +93,7 @@ function ends(turn: Turn, { quiet, witness, scripts }: Evidence): readonly strin
   const others = [...cancelled, ...(interrupts ? ['cancelled interrupted'] : [])];
   const mixed = own.length > 1 ? MIXED : [];
   const late = quiet && own.length === 1 ? [] : ['degraded time_budget'];
-  return [...natural, ...others, ...mixed, ...late];
+  // A prompt that was refused may have held nothing but what every prompt of the turn holds.
+  const refused = turn.view.rejections.length > 0 ? ['failed no_usable_horizon'] : [];
+  return [...natural, ...others, ...mixed, ...late, ...refused];
 }

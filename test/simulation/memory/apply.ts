@@ -8,6 +8,9 @@ import { type Call, dropHandOuts, handOut } from './outbox.ts';
 import { turnsOfHead } from './reads.ts';
 import type { CallRow, SessionRow, Tables } from './rows.ts';
 
+/** What only the closing of a turn says of it. */
+const NOT_CLOSED = { closedSeq: null, fullBytes: null, cardBytes: null, terms: null } as const;
+
 export interface Notice {
   readonly channel: string;
   readonly payload: string;
@@ -44,7 +47,8 @@ export class Hop {
     this.#acceptTurns();
     this.#changeActors();
     this.#takeEvents();
-    for (const record of this.#commit.records) this.#tables.records.insert({ ...this.#ref, ...record });
+    for (const record of this.#commit.records)
+      this.#tables.records.insert({ ...this.#ref, ...record, atMs: this.#nowMs });
     this.#openCalls();
     this.#handOut();
     this.#cancel();
@@ -60,7 +64,14 @@ export class Hop {
     const { create, baseSeq, lastDigest } = this.#commit;
     if (create === undefined) return;
     const { leg, config, head } = create;
-    const numbers = { nextSeq: baseSeq, lastDigest, nextTurn: 1, nextEvidence: 1 };
+    const numbers = {
+      nextSeq: baseSeq,
+      lastDigest,
+      nextTurn: 1,
+      nextEvidence: 1,
+      nextPresentation: 1,
+      epoch: 0,
+    };
     this.#tables.sessions.insert({
       ...this.#ref,
       ...numbers,
@@ -68,17 +79,20 @@ export class Hop {
       leg,
       config,
       liveHead: head,
+      prefix: null,
       watchedUntilMs: null,
     });
-    this.#tables.heads.insert({ ...this.#ref, head, from: null, atSeq: 0, openTurn: null });
+    this.#tables.heads.insert({ ...this.#ref, head, from: null, atSeq: 0, openTurn: null, reset: null });
   }
 
   #advanceSession(): SessionRow {
-    const { baseSeq, nextSeq, lastDigest, nextTurn, nextEvidence } = this.#commit;
+    const { baseSeq, nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch } =
+      this.#commit;
     const session = this.#tables.sessions.get(this.#ref);
     if (session?.nextSeq !== baseSeq) throw new Refusal('conflict', 'the session moved on');
     const status = this.#commit.status ?? session.status;
-    this.#tables.sessions.put({ ...session, status, nextSeq, lastDigest, nextTurn, nextEvidence });
+    const numbers = { nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch };
+    this.#tables.sessions.put({ ...session, status, ...numbers });
     return session;
   }
 
@@ -102,8 +116,8 @@ export class Hop {
   #acceptTurns(): void {
     const { turns, keys } = this.#tables;
     for (const turn of this.#commit.turns) {
-      const fresh = { status: 'accepted', outcome: null, reason: null, steps: 0, bytes: null } as const;
-      turns.insert({ ...this.#ref, ...turn, ...fresh });
+      const fresh = { status: 'accepted', outcome: null, reason: null, steps: 0 } as const;
+      turns.insert({ ...this.#ref, ...turn, ...fresh, ...NOT_CLOSED });
       const sameNumber = turnsOfHead(this.#tables, this.#ref, turn.head).filter(
         ({ number }) => number === turn.number,
       );
@@ -193,12 +207,12 @@ export class Hop {
   #changeTurns(): void {
     for (const change of this.#commit.turnChanges) {
       const turn = this.#tables.turns.get({ ...this.#ref, turn: change.turn });
-      if (turn !== undefined) this.#tables.turns.put({ ...turn, ...change });
+      if (turn !== undefined) this.#tables.turns.put({ ...turn, ...NOT_CLOSED, ...change });
     }
   }
 
   #project(): void {
-    const { heads, packets, evidence } = this.#tables;
+    const { heads, packets, evidence, presentations, prefixes } = this.#tables;
     for (const { head, openTurn } of this.#commit.heads) {
       const known = heads.get({ ...this.#ref, head });
       if (known !== undefined) heads.put({ ...known, openTurn });
@@ -206,7 +220,23 @@ export class Hop {
     for (const packet of this.#commit.packets) {
       if (packets.get({ ...this.#ref, ...packet }) === undefined) packets.insert({ ...this.#ref, ...packet });
     }
+    this.#link();
+    for (const row of this.#commit.presentations) presentations.insert({ ...this.#ref, ...row });
+    for (const { head, seq } of this.#commit.resets) {
+      const known = heads.get({ ...this.#ref, head });
+      if (known !== undefined) heads.put({ ...known, reset: seq });
+    }
+    for (const row of this.#commit.prefixes) prefixes.insert({ ...this.#ref, ...row });
     for (const row of this.#commit.evidence) evidence.insert({ ...this.#ref, ...row });
+  }
+
+  #link(): void {
+    const { edges } = this.#tables;
+    for (const edge of this.#commit.edges) edges.insert({ ...this.#ref, ...edge, retracted: false });
+    for (const { turn, kind, to } of this.#commit.retractedEdges)
+      for (const edge of edges.of(this.#ref))
+        if (edge.turn === turn && edge.kind === kind && edge.to === to)
+          edges.put({ ...edge, retracted: true });
   }
 }
 

@@ -50,6 +50,9 @@ export function createMemoryDatabase({ nowMs, onNotify }: MemoryDatabaseOptions)
       keys: tables.keys.all(),
       packets: tables.packets.all(),
       evidence: tables.evidence.all(),
+      edges: tables.edges.all(),
+      presentations: tables.presentations.all(),
+      prefixes: tables.prefixes.all(),
       actors: tables.actors.all(),
       /** In order of revision; those that wait come last. */
       events: [...tables.events.all()].sort(byRevision),

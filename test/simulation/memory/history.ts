@@ -16,14 +16,17 @@ export interface Side {
 
 /** A lease that no beat of a history is older than. */
 const FOREVER_MS = 1_000_000_000;
+/** The words of a card, longer than a line of base64. */
+const TERMS = Buffer.alloc(64, 7).toString('base64');
 /** More than there are of anything. */
 const ALL = 1_000;
 
 /** The first commit of a session. */
 export function opening(ref: SessionRef, head: string): Commit {
-  const numbers = { nextSeq: 1, lastDigest: GENESIS_DIGEST, nextTurn: 1, nextEvidence: 1 };
+  const numbers = { nextSeq: 1, nextTurn: 1, nextEvidence: 1, nextPresentation: 1, epoch: 0 };
+  const unsent = { lastDigest: GENESIS_DIGEST, prefix: null };
   const fresh = { status: 'open', leg: 'sim', liveHead: head, watched: false } as const;
-  const builder = new CommitBuilder({ ...ref, ...numbers, ...fresh });
+  const builder = new CommitBuilder({ ...ref, ...numbers, ...unsent, ...fresh });
   builder.create = { leg: 'sim', config: JSON.stringify(config()), head };
   builder.append(head, { kind: 'session-created', turnId: null, body: config() });
   builder.append(head, { kind: 'head-created', turnId: null, body: { head, from: null, atSeq: 0 } });
@@ -115,10 +118,11 @@ function ofCall(
   if (step.op === 'markStarted')
     return ({ store }) => store.markStarted(of, { fence: fence - step.behind, token: TOKEN });
   const handed = { ...of, dispatch: dispatch - step.behind };
-  if (step.known === undefined) return ({ store }) => store.claim(handed, step.worker, TOKEN);
-  const { planTurn, behind: late } = step.known;
-  const known = { nextSeq: row.nextSeq - late, head: row.liveHead, planTurn };
-  return ({ store }) => store.claimKnown(handed, step.worker, TOKEN, known);
+  const { indexed } = step;
+  if (step.known === undefined) return ({ store }) => store.claim(handed, step.worker, TOKEN, indexed);
+  const { toPlan, behind: late } = step.known;
+  const known = { nextSeq: row.nextSeq - late, head: row.liveHead, toPlan };
+  return ({ store }) => store.claimKnown(handed, step.worker, TOKEN, known, indexed);
 }
 
 function ofActor(
@@ -180,7 +184,9 @@ function hopping(step: HopStep, ref: SessionRef, state: SessionState): Commit {
   }
   changeActors(builder, step, state);
   changeRows(builder, step, state);
-  if (step.record) builder.append(liveHead, { kind: 'head-moved', turnId: null, body: { head: liveHead } });
+  const moved = { kind: 'head-moved', turnId: null, body: { head: liveHead } } as const;
+  const seq = step.record ? builder.append(liveHead, moved) : null;
+  if (seq !== null && step.writes !== undefined) project(builder, step.writes, state, seq);
   return builder.build();
 }
 
@@ -221,8 +227,40 @@ function changeRows(
     lists.clearedTimers.push({ actor: cleared.actor, timer: step.clear.timer });
   const closed = step.closed === undefined ? undefined : nth(turns, step.closed);
   if (closed === undefined) return;
-  lists.turnChanges.push({ turn: closed.turn, status: 'closed', outcome: 'completed', steps: 2, bytes: 9 });
+  const card = { closedSeq: builder.session.nextSeq, fullBytes: 9, cardBytes: 4, terms: TERMS };
+  lists.turnChanges.push({ turn: closed.turn, status: 'closed', outcome: 'completed', steps: 2, ...card });
   lists.heads.push({ head: row.liveHead, openTurn: closed.turn });
+}
+
+/** What stands in the record `seq`. */
+function project(
+  builder: CommitBuilder,
+  { edge, retracted, presentation, packet, prefix, reset }: NonNullable<HopStep['writes']>,
+  { session: { liveHead: head }, turns, edges, prefixes }: SessionState,
+  seq: number,
+): void {
+  const { lists } = builder;
+  const linked = edge && nth(turns, edge.turn);
+  if (edge !== undefined && linked !== undefined) {
+    const { turn } = linked;
+    const ordinal = edges.filter((row) => row.turn === turn).length;
+    lists.edges.push({ turn, ordinal, kind: edge.kind, to: edge.to, provenance: 'observed' });
+  }
+  const retractable = retracted === undefined ? undefined : nth(edges, retracted);
+  if (retractable !== undefined) {
+    const { turn, kind, to } = retractable;
+    lists.retractedEdges.push({ turn, kind, to });
+    builder.epoch += 1;
+  }
+  const shown = presentation === undefined ? undefined : nth(turns, presentation);
+  if (shown !== undefined)
+    lists.presentations.push({ ordinal: builder.takePresentation(), seq, turn: shown.turn, type: 'note' });
+  if (packet !== undefined) lists.packets.push({ ...packet, head, seq });
+  if (reset === true) lists.resets.push({ head, seq });
+  if (prefix === undefined) return;
+  builder.prefix = blake3Hex(prefix);
+  const stands = prefixes.some(({ digest }) => digest === builder.prefix);
+  if (!stands) lists.prefixes.push({ digest: builder.prefix, seq });
 }
 
 /** Folded events as data: databases space their JSON as they like, and events of one revision have no order. */

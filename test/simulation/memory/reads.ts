@@ -6,7 +6,6 @@ import type {
   RawRecord,
   SessionHead,
   SessionRef,
-  TurnGist,
 } from '../../../src/db/contract.ts';
 import type { SessionRow, Tables, TurnRow } from './rows.ts';
 
@@ -89,27 +88,4 @@ export function turnRecords(
       turnId,
       body,
     }));
-}
-
-export function closedTurns(
-  tables: Tables,
-  ref: SessionRef,
-  { head, before, limit }: { readonly head: string; readonly before: number; readonly limit: number },
-): readonly (readonly [number, number])[] {
-  return turnsOfHead(tables, ref, head)
-    .filter(({ number }) => number < before)
-    .reverse()
-    .slice(0, limit)
-    .map(({ number, bytes }) => [number, bytes ?? 0]);
-}
-
-export function turnGist(tables: Tables, turn: TurnRow): TurnGist | null {
-  const [accepted] = turnRecords(tables, turn, turn.turn, ['turn-accepted']);
-  if (accepted === undefined) return null;
-  const evidence = tables.evidence
-    .of(turn)
-    .filter((row) => row.turn === turn.turn)
-    .sort((a, b) => a.ordinal - b.ordinal)
-    .map(({ ordinal, tool }) => ({ ordinal, tool }));
-  return { number: turn.number, accepted: accepted.body, outcome: turn.outcome, evidence };
 }

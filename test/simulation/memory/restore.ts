@@ -20,6 +20,9 @@ export function restore(tables: Tables, restoration: Restoration, nowMs: number)
   tables.keys.replace(ref, restoration.keys);
   tables.evidence.replace(ref, restoration.evidence);
   tables.packets.replace(ref, restoration.packets);
+  tables.edges.replace(ref, restoration.edges);
+  tables.presentations.replace(ref, restoration.presentations);
+  tables.prefixes.replace(ref, restoration.prefixes);
   for (const actor of restoration.actors) {
     const drains = tables.actors.get({ ...ref, ...actor })?.drains ?? 0;
     tables.actors.put({ ...actor, ...ref, parkedReason: null, drains });

@@ -2,6 +2,9 @@
 import type {
   ActorRef,
   EvidenceRow,
+  PrefixRow,
+  PresentationRow,
+  Projections,
   SessionRef,
   ActorRow as StoredActor,
   CallRow as StoredCall,
@@ -62,8 +65,9 @@ export interface OutboxRow extends ActorRef {
   readonly admittedMs: number | null;
 }
 
-export type RecordRow = SessionRef & StoredRecord & { readonly body: string };
+export type RecordRow = SessionRef & StoredRecord & { readonly body: string; readonly atMs: number };
 export type PacketRow = SessionRef & StoredPacketRow & { readonly head: string };
+export type EdgeRow = SessionRef & Projections['edges'][number];
 
 export interface WorkerRow {
   readonly id: string;
@@ -74,6 +78,7 @@ export interface WorkerRow {
 type OfActor<Column extends string, Value = string> = ActorRef & { readonly [name in Column]: Value };
 type OfSession<Column extends string, Value = string> = SessionRef & { readonly [name in Column]: Value };
 type OutboxKey = OfActor<'child'> & OfActor<'dispatch', number>;
+type EdgeKey = OfSession<'turn'> & OfSession<'ordinal', number>;
 type PacketKey = OfSession<'head'> & OfSession<'from' | 'to', number>;
 
 export type Tables = ReturnType<typeof createTables>;
@@ -99,6 +104,17 @@ export function createTables() {
       'evidence',
       journal,
       ({ ordinal }) => String(ordinal),
+    ),
+    edges: new Table<EdgeKey, EdgeRow>('edges', journal, ({ turn, ordinal }) => `${turn}~${ordinal}`),
+    presentations: new Table<OfSession<'ordinal', number>, SessionRef & PresentationRow>(
+      'presentations',
+      journal,
+      ({ ordinal }) => String(ordinal),
+    ),
+    prefixes: new Table<OfSession<'digest'>, SessionRef & PrefixRow>(
+      'prefixes',
+      journal,
+      ({ digest }) => digest,
     ),
     actors: new Table<ActorRef, ActorRow>('actors', journal, ({ actor }) => actor),
     events: new Table<OfActor<'id'>, EventRow>('actor_events', journal, ({ actor, id }) => `${actor}~${id}`),

@@ -17,6 +17,9 @@ export function stateOf(tables: Tables, ref: SessionRef, nowMs: number): Session
       .of(ref)
       .map(ownColumns)
       .sort(by('head', 'from', 'to')),
+    edges: tables.edges.of(ref).map(ownColumns).sort(by('turn', 'ordinal')),
+    presentations: tables.presentations.of(ref).map(ownColumns).sort(by('ordinal')),
+    prefixes: tables.prefixes.of(ref).map(ownColumns).sort(by('seq')),
     actors: tables.actors
       .of(ref)
       .map(ownColumns)

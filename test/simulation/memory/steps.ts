@@ -21,6 +21,29 @@ const timer = fc.constantFrom('deadline', 'waited');
 /** How far behind what is stored: seldom at all. */
 const behind = fc.constantFrom(0, 0, 0, 0, 1);
 
+const nothing = fc.constant(undefined);
+const link = fc.record({
+  turn: which,
+  kind: fc.constantFrom('read', 'wrote'),
+  to: fc.constantFrom('a.md', 'b.md'),
+});
+/** What a hop writes that stands in its record. */
+const projections = fc.record({
+  edge: often(link),
+  retracted: often(which),
+  presentation: often(which),
+  packet: often(
+    fc.record({
+      from: fc.constantFrom(1, 2),
+      to: fc.constantFrom(2, 3),
+      bytes: fc.nat(99),
+      quality: fc.constantFrom('model', 'deterministic'),
+    }),
+  ),
+  prefix: often(fc.constantFrom('one', 'two', 'three')),
+  reset: maybe(fc.constant(true)),
+});
+
 const accept = fc.record({
   op: fc.constant('accept' as const),
   session: which,
@@ -57,6 +80,24 @@ const hop = fc.record({
   clear: maybe(fc.record({ actor: which, timer: fc.option(timer) })),
   closed: maybe(which),
   record: fc.boolean(),
+  writes: maybe(projections),
+});
+
+/** Nothing but what is read of records: other hops are refused too often to write enough of it. */
+const projecting = fc.record({
+  op: fc.constant('hop' as const),
+  session: which,
+  behind: fc.constant(0),
+  settle: nothing,
+  actor: nothing,
+  event: nothing,
+  call: nothing,
+  cancel: nothing,
+  timer: nothing,
+  clear: nothing,
+  closed: maybe(which),
+  record: fc.constant(true),
+  writes: projections,
 });
 
 const others = fc.oneof(
@@ -83,7 +124,9 @@ const claim = fc.record({
   behind,
   worker,
   /** As by a process that knows the session, as it is or as it was. */
-  known: maybe(fc.record({ behind, planTurn: fc.constantFrom(null, 9) })),
+  known: maybe(fc.record({ behind, toPlan: fc.boolean() })),
+  /** How far it has indexed the head. */
+  indexed: fc.record({ turn: fc.nat(2), packetSeq: fc.nat(9) }),
 });
 const upkeep = fc.record({ op: fc.constantFrom('sweep' as const, 'admit' as const, 'compact' as const) });
 
@@ -96,6 +139,7 @@ export const anyHistory: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof<fc.MaybeWeightedArbitrary<Step>[]>(
     { weight: 2, arbitrary: accept },
     { weight: 8, arbitrary: hop },
+    { weight: 3, arbitrary: projecting },
     { weight: 4, arbitrary: claim },
     { weight: 6, arbitrary: others },
     { weight: 2, arbitrary: upkeep },

@@ -5,8 +5,11 @@ import type {
   ApplyResult,
   Claim,
   ClaimName,
+  ClosingRow,
   Commit,
   HistoryTurn,
+  IndexedTo,
+  IndexedTurnRow,
   KnownClaim,
   KnownTurn,
   Loaded,
@@ -15,17 +18,18 @@ import type {
   SessionRef,
   SessionState,
   Store,
-  StoredPacketRow,
-  TurnGist,
+  TenantTurn,
+  ToPlan,
 } from '../../../src/db/contract.ts';
 import { DRAIN_CHILD, evidenceId } from '../../../src/ledger/ids.ts';
 import type { StoredRecord } from '../../../src/ledger/verify.ts';
 import { RENDERED_KINDS } from '../../../src/ledger/view.ts';
 import { Hop, type Notice, Refusal } from './apply.ts';
-import { claimedCall, claimOf, packetsOfStep, weighedTurns } from './claims.ts';
+import { claimedCall, claimOf } from './claims.ts';
+import { closings, indexedTurns, tenantTurns, toPlan } from './closed-turns.ts';
 import { pendingEvents, receive } from './events.ts';
 import { type Call, dropHandOuts, wake } from './outbox.ts';
-import { closedTurns, headOf, loadedOf, turnGist, turnRecords, turnsOfHead } from './reads.ts';
+import { headOf, loadedOf, turnRecords, turnsOfHead } from './reads.ts';
 import type { CallRow, Tables, TurnRow } from './rows.ts';
 import { stateOf } from './state.ts';
 
@@ -50,26 +54,28 @@ export class MemoryStore implements Store {
     ref: Call & { readonly dispatch: number },
     worker: string,
     token: number,
+    indexed: IndexedTo,
   ): Promise<Claim | null> {
     const call = this.#hasty(() => this.#take(ref, worker, token));
-    return call === null ? null : claimOf(this.#tables, call, this.#nowMs());
+    return call === null ? null : claimOf(this.#tables, call, indexed, this.#nowMs());
   }
 
   async claimKnown(
     ref: Call & { readonly dispatch: number },
     worker: string,
     token: number,
-    { nextSeq, head, planTurn }: KnownTurn,
+    known: KnownTurn,
+    indexed: IndexedTo,
   ): Promise<KnownClaim | null> {
     const call = this.#hasty(() => this.#take(ref, worker, token));
     if (call === null) return null;
     const session = this.#tables.sessions.get(ref);
-    if (session?.nextSeq !== nextSeq) return { changed: claimOf(this.#tables, call, this.#nowMs()) };
+    if (session?.nextSeq !== known.nextSeq)
+      return { changed: claimOf(this.#tables, call, indexed, this.#nowMs()) };
     return {
       call: claimedCall(call),
       watched: headOf(session, this.#nowMs()).watched,
-      closed: planTurn === null ? null : weighedTurns(this.#tables, ref, head, planTurn),
-      packets: call.src === 'step' ? packetsOfStep(this.#tables, ref, head) : null,
+      toPlan: known.toPlan ? toPlan(this.#tables, ref, known.head, indexed) : null,
     };
   }
 
@@ -134,8 +140,41 @@ export class MemoryStore implements Store {
     }));
   }
 
-  async closedTurns(ref: SessionRef, head: string, before: number, limit: number) {
-    return closedTurns(this.#tables, ref, { head, before, limit });
+  async indexedTurns(
+    ref: SessionRef,
+    head: string,
+    after: number,
+    limit: number,
+  ): Promise<readonly IndexedTurnRow[]> {
+    return indexedTurns(this.#tables, ref, { head, after, limit });
+  }
+
+  async toPlan(ref: SessionRef, head: string, indexed: IndexedTo): Promise<ToPlan> {
+    return toPlan(this.#tables, ref, head, indexed);
+  }
+
+  async closings(ref: SessionRef, head: string, from: number, to: number): Promise<readonly ClosingRow[]> {
+    return closings(this.#tables, ref, { head, from, to });
+  }
+
+  async tenantTurns(ref: SessionRef, before: string | null, limit: number): Promise<readonly TenantTurn[]> {
+    return tenantTurns(this.#tables, ref, before, limit);
+  }
+
+  async presentation(ref: SessionRef, ordinal: number): Promise<string | null> {
+    return this.#bodyOf(ref, this.#tables.presentations.get({ ...ref, ordinal }));
+  }
+
+  async prefix(ref: SessionRef, digest: string): Promise<string | null> {
+    return this.#bodyOf(ref, this.#tables.prefixes.get({ ...ref, digest }));
+  }
+
+  async turnId(ref: SessionRef, head: string, number: number): Promise<string | null> {
+    return this.#turns(ref, head, number, number)[0]?.turn ?? null;
+  }
+
+  async isActive(ref: SessionRef, machine: string): Promise<boolean> {
+    return this.#tables.actors.of(ref).some((row) => row.machine === machine && row.status === 'active');
   }
 
   async sessionConfig(ref: SessionRef): Promise<string | null> {
@@ -143,18 +182,12 @@ export class MemoryStore implements Store {
   }
 
   async recordBody(ref: SessionRef, seq: number): Promise<string | null> {
-    return this.#tables.records.get({ ...ref, seq })?.body ?? null;
+    return this.#bodyOf(ref, { seq });
   }
 
   async evidence(ref: SessionRef, ordinal: number): Promise<string | null> {
-    const row = this.#tables.evidence.get({ ...ref, ordinal });
-    const body = row === undefined ? null : await this.recordBody(ref, row.seq);
+    const body = this.#bodyOf(ref, this.#tables.evidence.get({ ...ref, ordinal }));
     return body === null ? null : (JSON.parse(body) as { readonly content: string }).content;
-  }
-
-  async findPacket(ref: SessionRef, head: string, from: number, to: number): Promise<StoredPacketRow | null> {
-    const packet = this.#tables.packets.get({ ...ref, head, from, to });
-    return packet === undefined ? null : { from, to, seq: packet.seq, bytes: packet.bytes };
   }
 
   async evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {
@@ -165,16 +198,12 @@ export class MemoryStore implements Store {
       .map(evidenceId);
   }
 
-  async turnGists(ref: SessionRef, head: string, from: number, to: number): Promise<readonly TurnGist[]> {
-    return this.#turns(ref, head, from, to).flatMap((turn) => turnGist(this.#tables, turn) ?? []);
-  }
-
   async sessionState(ref: SessionRef): Promise<SessionState | null> {
     return stateOf(this.#tables, ref, this.#nowMs());
   }
 
   async *records(ref: SessionRef): AsyncGenerator<StoredRecord> {
-    for (const { tenant: _, session: __, ...record } of this.#tables.records.of(ref)) yield record;
+    for (const { tenant: _, session: __, atMs: ___, ...record } of this.#tables.records.of(ref)) yield record;
   }
 
   #hasty<T>(work: () => T): T {
@@ -188,6 +217,10 @@ export class MemoryStore implements Store {
     const claimed = { worker, token, fence: call.fence + 1, claimedMs: this.#nowMs() };
     this.#tables.calls.put({ ...call, ...claimed, status: 'running' });
     return { ...call, ...claimed, status: 'running' };
+  }
+
+  #bodyOf(ref: SessionRef, row: { readonly seq: number } | undefined): string | null {
+    return row === undefined ? null : (this.#tables.records.get({ ...ref, seq: row.seq })?.body ?? null);
   }
 
   #turns(ref: SessionRef, head: string, from: number, to: number): readonly TurnRow[] {

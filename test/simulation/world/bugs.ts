@@ -68,7 +68,8 @@ function altered(store: Store, changes: Partial<Store>): Store {
 
 /** The same records once more, numbered and chained as if they were new. */
 function appendedAgain(commit: Commit): Commit {
-  const { tenant, session, nextSeq, lastDigest, nextTurn, nextEvidence } = commit;
+  const { tenant, session, nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch } =
+    commit;
   const drafts = commit.records.map(({ headId, kind, turnId, body }) => ({
     headId,
     draft: { kind, turnId, body: JSON.parse(body) as unknown } as RecordDraft,
@@ -84,13 +85,18 @@ function appendedAgain(commit: Commit): Commit {
     clearedTimers: [],
   };
   const nobody = { turns: [], keys: [], turnChanges: [], heads: [], packets: [], evidence: [] };
+  const unlinked = { edges: [], retractedEdges: [], presentations: [], prefixes: [], resets: [] };
   return {
     ...nothing,
     ...nobody,
+    ...unlinked,
     tenant,
     session,
     nextTurn,
     nextEvidence,
+    nextPresentation,
+    prefix,
+    epoch,
     records,
     baseSeq: nextSeq,
     nextSeq: nextSeq + records.length,

@@ -12,7 +12,7 @@ import type {
 } from '../../../src/providers/contract.ts';
 import type { Dice } from './dice.ts';
 import type { Faults } from './faults.ts';
-import { classification, failureOf, type Reading, reading, replyOf } from './replies.ts';
+import { classification, failureOf, type Reading, reading, replyOf, summaryOf } from './replies.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 import type { Round, Script } from './script.ts';
 import type { Witness } from './witness.ts';
@@ -123,10 +123,11 @@ export class Models {
     this.#asked.set(place, earlier + 1);
     const scripted: Round = scripts.get(script)?.rounds[round] ?? { says: 'answer', failures: [] };
     const failure = purpose === 'step' ? scripted.failures[earlier] : undefined;
-    const end = failure ?? (purpose === 'step' ? scripted.says : 'reading');
+    const end = failure ?? (purpose === 'step' ? scripted.says : purpose);
     witness.calls.push({ no, process: owner.name, script, purpose, request, atMs: scheduler.nowMs, end });
     if (failure !== undefined) return { failed: failureOf(failure, no) };
     if (purpose === 'intent') return classification(no, request);
+    if (purpose === 'summary') return summaryOf(no, request);
     return scripted.says === 'silence' ? 'silence' : replyOf(scripted, script, no, request);
   }
 }

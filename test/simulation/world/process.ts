@@ -2,6 +2,7 @@
  * One process of the deployment, wired as `src/app` wires it, with everything outside it reached over the wire of
  * the world. States: starting, running, draining, ended; paused is a time during which nothing of it happens.
  */
+import { createCards } from '../../../src/context/cards/index.ts';
 import { LIMITS_CHANNEL } from '../../../src/db/rate-limits.ts';
 import type { Clock } from '../../../src/ledger/clock.ts';
 import type { MachineRegistry } from '../../../src/machines/registry.ts';
@@ -9,11 +10,14 @@ import type { Pool, PoolWorker, QueueBackend } from '../../../src/queues/contrac
 import { Admission } from '../../../src/runtime/admission.ts';
 import { Engine } from '../../../src/runtime/engine.ts';
 import { Heartbeat } from '../../../src/runtime/heartbeat.ts';
+import { sessionMemory } from '../../../src/runtime/memory.ts';
+import { Planning } from '../../../src/runtime/planning.ts';
 import { Profiles } from '../../../src/runtime/profiles.ts';
 import { RateLimiter } from '../../../src/runtime/rate-limiter.ts';
 import { RequestBuilder } from '../../../src/runtime/request.ts';
 import { RunningCalls } from '../../../src/runtime/running-calls.ts';
 import { SessionConfigs } from '../../../src/runtime/sessions.ts';
+import { SummariesAhead } from '../../../src/runtime/summaries-ahead.ts';
 import { Sweeper } from '../../../src/runtime/sweeper.ts';
 import { TurnCache } from '../../../src/runtime/turn-cache.ts';
 import { createToolSurface } from '../../../src/tools/surface.ts';
@@ -96,8 +100,11 @@ export class Process implements Owner {
       admission,
       clock,
       timezone: 'UTC',
+      cards: createCards([]),
       onClosed: (session, closed) => turns.keep(session, closed),
     });
+    const { indexes } = this.engine;
+    const planning = new Planning(indexes, turns);
     this.#running = new RunningCalls(clock);
     const worker = { id: this.id, host: 'here', pid: 1, pools: concurrencyOf(pools) };
     this.#heartbeat = new Heartbeat({
@@ -120,7 +127,9 @@ export class Process implements Owner {
       },
       configs: new SessionConfigs(this.engine),
       profiles: new Profiles({ store: around.profilesOf(this), clock, onError }),
-      requests: new RequestBuilder(store, turns),
+      requests: new RequestBuilder(planning, turns),
+      ahead: new SummariesAhead(this.engine, planning, around.newId),
+      memory: (loaded) => sessionMemory({ store, indexes, turns }, loaded),
       limiter: new RateLimiter({
         store: around.rateLimitsOf(this),
         workerId: this.id,

@@ -9,11 +9,13 @@ const RETRY_AFTER_MS = 1_200;
 const LIMIT_TOKENS = 1_200;
 const READING_TOOL = 'record_reading';
 
+export type Purpose = 'step' | 'intent' | 'summary';
+
 export interface Reading {
   readonly script: string;
   /** Rounds the turn has behind it. */
   readonly round: number;
-  readonly purpose: 'step' | 'intent';
+  readonly purpose: Purpose;
 }
 
 /** The newest directive a request holds, and how often a model replied to it. */
@@ -25,7 +27,13 @@ export function reading({ messages, tools }: ChatRequest): Reading {
     if (named !== undefined) [script, round] = [named, 0];
     else if (message.role === 'assistant' || userText(message).startsWith('[empty-step]')) round += 1;
   }
-  return { script, round, purpose: tools.some(({ name }) => name === READING_TOOL) ? 'intent' : 'step' };
+  return { script, round, purpose: purposeOf(tools) };
+}
+
+/** A step is offered the tools of the world, a reading its own, a summariser none. */
+function purposeOf(tools: ChatRequest['tools']): Purpose {
+  if (tools.length === 0) return 'summary';
+  return tools.some(({ name }) => name === READING_TOOL) ? 'intent' : 'step';
 }
 
 /** The script a text names last. */
@@ -40,6 +48,12 @@ export function answerOf(script: string): string {
 
 export function classification(no: number, request: ChatRequest): ChatReply {
   return reply(no, request, [toolCall(READING_TOOL, { act: 'answer' }, no, 0)]);
+}
+
+export function summaryOf(no: number, request: ChatRequest): ChatReply {
+  return reply(no, request, [
+    { type: 'text', text: `Everything was asked, looked up and answered (${no}).` },
+  ]);
 }
 
 export function replyOf(round: Round, script: string, no: number, request: ChatRequest): ChatReply {

@@ -7,7 +7,7 @@ import type { ChatRequest } from '../../../src/context/request.ts';
 import type { Claim, ClaimedCall, Commit, KnownClaim, SweepResult } from '../../../src/db/contract.ts';
 import type { BodyOf } from '../../../src/ledger/kinds.ts';
 import { visibleText } from '../../../src/ledger/view.ts';
-import { scriptNamed } from './replies.ts';
+import { type Purpose, scriptNamed } from './replies.ts';
 import type { Owner } from './scheduler.ts';
 import type { Script } from './script.ts';
 import type { Call, WireEnd } from './wire.ts';
@@ -17,7 +17,7 @@ export interface ModelCall {
   readonly no: number;
   readonly process: string;
   readonly script: string;
-  readonly purpose: 'step' | 'intent';
+  readonly purpose: Purpose;
   readonly request: ChatRequest;
   readonly atMs: number;
   /** What the model answered, or would have. */

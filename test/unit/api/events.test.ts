@@ -17,6 +17,11 @@ const BODIES: Readonly<Record<string, unknown>> = {
     assembler: 1,
     policy: 'plan',
     runs: [{ from: 1, to: 2, fidelity: 'full' }],
+    packet: null,
+    degraded: false,
+    promoted: [{ number: 2, by: 'link', value: 0.5, path: [SECRET] }],
+    continues: null,
+    reset: null,
     budgetTokens: 10,
     spentTokens: 5,
     leftOut: 0,
@@ -47,6 +52,20 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'call-retrying': { child: 'step-2', attempt: 1, code: 'rate_limited', delayMs: 500 },
   'capacity-feedback': { leg: 'a', reason: 'over-length', rejectedTokens: 9, limitTokens: 8 },
   packet: { from: 1, to: 8, text: SECRET, quality: 'model' },
+  reset: { behind: 4, throughStep: 2, text: SECRET, quality: 'deterministic' },
+  'compaction-failed': { purpose: 'packet', from: 1, to: 8, code: 'auth', problem: SECRET },
+  'prefix-changed': { from: 'd1', to: 'd2', part: 'tool read', bytes: 900 },
+  presentation: {
+    presentation: 'p3',
+    source: { kind: 'fence', step: 2 },
+    type: 'metric',
+    schemaVersion: 1,
+    title: 'Humidity',
+    payload: { title: 'Humidity', value: '41' },
+    payloadDigest: 'd',
+    digest: 'Humidity 41',
+    derivedFrom: ['e1'],
+  },
   'actor-parked': { actor: 'x', reason: 'unknown state' },
   'turn-steered': { step: 3, upTo: 2 },
   'turn-waiting': { for: 'outcome', calls: ['tool-2-0'] },
@@ -54,7 +73,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'turn-closed': { outcome: 'degraded', reason: 'step_budget', steps: 4 },
 };
 
-const of = (kind: string, body = BODIES[kind]) => eventOf({ seq: 7, kind, turnId: 'turn', body });
+const of = (kind: string, body: unknown = BODIES[kind]) => eventOf({ seq: 7, kind, turnId: 'turn', body });
 
 describe('the table of events', () => {
   it('makes an event of every kind it names as a source, and of no other', () => {
@@ -67,7 +86,8 @@ describe('the table of events', () => {
     for (const kind of EVENT_KINDS) {
       const event = of(kind);
       expect(event?.id).toBe('7');
-      expect(TURN_EVENTS[event?.type ?? 'turn.plan'].source).toBe(kind);
+      const entry: { source: string; alsoFrom?: readonly string[] } = TURN_EVENTS[event?.type ?? 'turn.plan'];
+      expect([entry.source, ...(entry.alsoFrom ?? [])]).toContain(kind);
     }
   });
 
@@ -89,6 +109,51 @@ describe('the table of events', () => {
       finish: 'tool_calls',
       text: 'Let me look.',
       tool_calls: [{ index: 0, id: 't1s2c0', name: 'read' }],
+    });
+  });
+
+  it('PLN-01 tells of a plan which turns it promoted, by number, and the packet where it has one', () => {
+    const bare = {
+      policy: 'plan',
+      runs: [{ from: 1, to: 2, fidelity: 'full' }],
+      promoted: [2],
+      degraded: false,
+      budget_tokens: 10,
+      spent_tokens: 5,
+      left_out: 0,
+    };
+    expect(of('context-plan')).toMatchObject({ type: 'turn.plan', data: bare });
+    expect(of('context-plan')?.data).toEqual(bare);
+    const packet = { from: 1, to: 8, quality: 'model', bytes: 900, seq: 40 };
+    const body = { ...(BODIES['context-plan'] as object), packet, degraded: true };
+    expect(of('context-plan', body)?.data).toEqual({
+      ...bare,
+      degraded: true,
+      packet: { from: 1, to: 8, quality: 'model' },
+    });
+  });
+
+  it('PLN-02 PLN-04 tells one thing of a packet, a handoff and a failure, and what each of them stands for', () => {
+    const compacted = (data: unknown) => ({ id: '7', type: 'context.compacted', data });
+    expect(of('packet')).toEqual(compacted({ by: 'packet', from: 1, to: 8, quality: 'model' }));
+    expect(of('reset')).toEqual(
+      compacted({ by: 'handoff', behind: 4, through_step: 2, quality: 'deterministic' }),
+    );
+    expect(of('compaction-failed')).toEqual(compacted({ by: 'packet', from: 1, to: 8, failed: 'auth' }));
+    const handoff = { purpose: 'handoff', from: 0, to: 0, code: 'no_room', problem: SECRET };
+    expect(of('compaction-failed', handoff)).toEqual(compacted({ by: 'handoff', failed: 'no_room' }));
+  });
+
+  it('ASM-03 tells of another prefix the first part that differs, and EVI-04 of a card all that is shown', () => {
+    expect(of('prefix-changed')).toMatchObject({
+      type: 'prefix.changed',
+      data: { from: 'd1', to: 'd2', part: 'tool read', bytes: 900 },
+    });
+    expect(of('presentation')?.data).toEqual({
+      id: 'p3',
+      type: 'metric',
+      title: 'Humidity',
+      payload: { title: 'Humidity', value: '41' },
     });
   });
 

@@ -12,7 +12,12 @@ interface Document {
           {
             readonly summary: string;
             readonly security: readonly unknown[];
-            readonly parameters: readonly { readonly name: string; readonly in: string }[];
+            readonly parameters: readonly {
+              readonly name: string;
+              readonly in: string;
+              readonly required: boolean;
+              readonly schema: { readonly format?: string; readonly pattern?: string };
+            }[];
             readonly responses: Readonly<Record<string, { readonly description: string }>>;
           }
         >
@@ -44,6 +49,20 @@ describe('the OpenAPI document', () => {
       for (const status of ['401', '403', '429'])
         expect([path, status, status in operation.responses]).toEqual([path, status, keyed]);
     }
+  });
+
+  it('says of a card in a path that it is no UUID, and of a query which member must be there', () => {
+    const parameter = (path: string, method: string, name: string) =>
+      document.paths[path]?.[method]?.parameters.find((each) => each.name === name);
+    const feedback = '/v1/sessions/{id}/presentations/{p}/feedback';
+    expect(parameter(feedback, 'post', 'id')?.schema.format).toBe('uuid');
+    expect(parameter(feedback, 'post', 'p')?.schema).toMatchObject({
+      type: 'string',
+      pattern: '^p[1-9]\\d*$',
+    });
+    expect(parameter('/v1/turns/{id}/request', 'get', 'step')?.required).toBe(true);
+    expect(parameter('/v1/sessions/{id}/plan', 'get', 'leg')?.required).toBe(false);
+    expect(parameter('/v1/sessions/{id}/plan', 'get', 'policy')?.required).toBe(false);
   });
 
   it('asks for a key on every route but those that probes need', () => {

@@ -46,6 +46,7 @@ describe('a configuration with nothing said', () => {
       legs: [],
       ladders: {},
       tools: [],
+      cards: [],
       pools: {
         turn: { concurrency: 4 },
         step: { concurrency: 16 },

@@ -29,7 +29,9 @@ describe('the table of commands', () => {
     const turns = ['enqueue', 'show', 'watch', 'cancel', 'replay', 'why', 'stuck', 'retry'].map(
       (name) => `turn ${name}`,
     );
-    const sessions = ['create', 'show', 'verify'].map((name) => `session ${name}`);
+    const sessions = ['create', 'show', 'plan', 'context', 'recall', 'compact', 'verify', 'rebuild'].map(
+      (name) => `session ${name}`,
+    );
     const keys = ['create', 'list', 'revoke'].map((name) => `keys ${name}`);
     expect(NAMES).toEqual(expect.arrayContaining([...expected, ...turns, ...sessions, ...keys]));
   });
@@ -65,6 +67,13 @@ describe('a wrong command line', () => {
       ['turn', 'enqueue', 's', 'x', '--mode', 'steer'],
       /--mode is "steer"; allowed is enqueue/,
     ],
+    [
+      'a policy no plan is made under',
+      ['session', 'plan', 's', '--policy', 'fold'],
+      /--policy is "fold"; allowed is plan/,
+    ],
+    ['a step that is none', ['turn', 'show', 't', '--request', '0'], /--request is "0".*from 1 to 10000/],
+    ['a recall of nothing', ['session', 'recall', 's'], /Give one of --id.*found none/],
     ['a worker without a database', ['worker'], /needs DATABASE_URL.*turnwright up/],
     ['an API without a database', ['api'], /needs DATABASE_URL/],
     ['a migration without a database', ['migrate'], /needs DATABASE_URL/],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyRejection, metadataProfile, observeRatio } from '../../../src/context/capacity/bind.ts';
 import { tokensOf } from '../../../src/context/capacity/tokens.ts';
-import { promptCeiling } from '../../../src/context/plan/plan.ts';
+import { promptCeiling } from '../../../src/context/plan/budget.ts';
 
 const NOTHING = {
   operatorWindow: null,

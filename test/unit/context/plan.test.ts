@@ -1,200 +1,273 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { metadataProfile } from '../../../src/context/capacity/bind.ts';
-import type { CapacityProfile } from '../../../src/context/capacity/profile.ts';
-import { type Plan, type PlanInput, planTurns, promptCeiling } from '../../../src/context/plan/plan.ts';
+import { historyBudget, promptCeiling } from '../../../src/context/plan/budget.ts';
+import { PLAN_DEFAULTS, planOptions } from '../../../src/context/plan/options.ts';
+import { planTurns } from '../../../src/context/plan/plan.ts';
+import { RELEVANCE_FLOOR } from '../../../src/context/plan/values.ts';
+import { explainPlan } from '../../../src/context/plan/why.ts';
 import { Tally } from '../ledger/sample.ts';
+import {
+  fidelities,
+  indexOf,
+  inputOf,
+  linksOf,
+  numbersAs,
+  optionsChoice,
+  planOf,
+  profileOf,
+  queryChoice,
+  type TurnSpec,
+  turnSpec,
+} from './plan-sample.ts';
 
-const BATCH = 8;
-
-function profileOf(change: Partial<CapacityProfile>): CapacityProfile {
-  const base = metadataProfile({
-    operatorWindow: 100_000,
-    operatorMaxOutput: 0,
-    providerWindow: null,
-    providerMaxOutput: null,
-    metadataDigest: null,
-    probedAtMs: 0,
-  });
-  return { ...base, ...change };
-}
-
-/** One token a byte and no reserve: a budget of exactly `tokens`. */
-function budgetOf(tokens: number): CapacityProfile {
-  const horizon = { tokens, confidence: 1, lastConfirmedMs: 0 };
-  return profileOf({ horizon, tokensPerByte: { value: 1, samples: 1 }, outputReserve: 0 });
-}
-
-function inputOf(profile: CapacityProfile, bytesOldestFirst: readonly number[]): PlanInput {
-  const closed = bytesOldestFirst.map((bytes, index) => ({ number: index + 1, bytes })).reverse();
-  return { profile, prefixBytes: 0, openTurnBytes: 0, closed, closedCount: closed.length, packets: [] };
-}
-
-/** As the runtime does: plans, stores the packet it wants, plans again. */
-function planAndStore(input: PlanInput, packetBytes: number): Plan {
-  const packets = [...input.packets];
-  for (;;) {
-    const plan = planTurns({ ...input, packets });
-    if (plan.wants === null) return plan;
-    packets.push({ ...plan.wants, bytes: packetBytes });
-  }
-}
-
-const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 60 });
 const scenario = fc.record({
-  sizes,
-  budget: fc.nat({ max: 6_000 }),
-  packet: fc.integer({ min: 1, max: 400 }),
+  turns: fc.array(turnSpec, { maxLength: 60, size: 'max' }),
+  budget: fc.oneof(fc.nat({ max: 1_000 }), fc.integer({ min: 600, max: 3_000 }), fc.nat({ max: 20_000 })),
+  query: queryChoice,
+  options: optionsChoice,
+  behind: fc.constantFrom(0, 0, 5),
 });
 
+const filler = (count: number): readonly TurnSpec[] =>
+  Array.from({ length: count }, () => ({ asked: 'violin' }));
+
 describe('the plan of a turn', () => {
-  it('EVA-01 never exceeds the budget, never splits a turn, and has each closed turn exactly once', () => {
+  it('EVA-01 never exceeds the budget, never splits a turn, and has each turn exactly once', () => {
     const tally = new Tally();
     fc.assert(
-      fc.property(scenario, ({ sizes: made, budget, packet }) => {
-        const input = inputOf(budgetOf(budget), made);
-        const plan = planAndStore(input, packet);
-        expect(plan.budgetTokens).toBe(budget);
-        expect(plan.spentTokens).toBeLessThanOrEqual(budget);
-        const full = plan.runs.filter((run) => run.fidelity === 'full');
-        const packets = plan.runs.filter((run) => run.fidelity === 'packet');
-        const carried = plan.runs.flatMap(({ from, to }) =>
-          Array.from({ length: to - from + 1 }, (_, index) => from + index),
-        );
-        expect(new Set(carried).size).toBe(carried.length);
-        expect(carried).toEqual([...carried].sort((a, b) => a - b));
-        for (const number of carried) expect(made[number - 1]).toBeDefined();
-        expect(plan.leftOut).toBe(made.length - carried.length);
-        const fullBytes = full.flatMap(({ from, to }) => made.slice(from - 1, to));
-        expect(plan.spentTokens).toBe(
-          fullBytes.reduce((sum, bytes) => sum + bytes, 0) + (packets.length > 0 ? packet : 0),
-        );
-        if (full.length > 0) expect(full[0]?.to).toBe(made.length);
-        if (packet <= budget) expect(plan.leftOut).toBe(0);
+      fc.property(scenario, ({ turns, ...choice }) => {
+        const input = inputOf({ index: indexOf(turns), ...choice });
+        const plan = planTurns(input);
+        const carried = fidelities(plan);
+        const plannable = turns.map((_, at) => at + 1).filter((number) => number > choice.behind);
+        expect(plan.budgetTokens).toBe(choice.budget);
+        expect(plan.spentTokens).toBeLessThanOrEqual(choice.budget);
+        expect([...carried.keys()].every((number) => plannable.includes(number))).toBe(true);
+        expect(carried.size + plan.leftOut).toBe(plannable.length);
+        expect([...carried.keys()]).toEqual([...carried.keys()].sort((one, other) => one - other));
+        const tokens = [...carried].map(([number, as]) => {
+          const turn = turns[number - 1];
+          return (as === 'full' ? turn?.full : as === 'card' ? turn?.card : 0) ?? 0;
+        });
+        const packet = plan.packet?.bytes ?? 0;
+        expect(plan.spentTokens).toBe(tokens.reduce((sum, cost) => sum + cost, packet));
+        for (const [at, run] of plan.runs.entries()) {
+          const next = plan.runs[at + 1];
+          expect(next?.fidelity === run.fidelity && next.from === run.to + 1).toBe(false);
+        }
+        expect(planTurns(input)).toEqual(plan);
+        const kinds = new Set(carried.values());
         tally.count({
-          whole: packets.length === 0 && plan.leftOut === 0,
-          'with a packet': packets.length > 0,
+          'all whole': kinds.size === 1 && kinds.has('full'),
+          'whole turns and cards': kinds.has('full') && kinds.has('card'),
+          'with a packet': kinds.has('packet'),
+          'whole turns inside a packet': plan.runs.filter(({ fidelity }) => fidelity === 'packet').length > 1,
           'with turns left out': plan.leftOut > 0,
-          'nothing carried': carried.length === 0 && made.length > 0,
+          'with promoted turns': plan.promoted.length > 0,
         });
       }),
-      { numRuns: 1_000 },
+      { numRuns: 600 },
     );
     tally.report('plans');
   });
 
-  it('PLN-02 ends a packet on a multiple of eight from the first turn, or where the history ends', () => {
-    fc.assert(
-      fc.property(scenario, ({ sizes: made, budget }) => {
-        const { wants } = planTurns(inputOf(budgetOf(budget), made));
-        if (wants === null) return;
-        expect(wants.from).toBe(1);
-        if (wants.to !== made.length) expect(wants.to % BATCH).toBe(0);
-      }),
+  it('PLN-01 takes whole turns by value and then by age, and a cheaper one for one that does not fit', () => {
+    const index = indexOf([{ full: 50 }, { full: 300 }, { full: 90 }, { full: 100 }]);
+    const plan = planOf({ index, budget: 250 });
+    expect(fidelities(plan)).toEqual(
+      new Map([
+        [1, 'full'],
+        [2, 'card'],
+        [3, 'full'],
+        [4, 'full'],
+      ]),
     );
+    expect(plan).toMatchObject({ promoted: [], packet: null, wants: null, leftOut: 0, spentTokens: 250 });
   });
 
-  it('PLN-02 never moves the end of a packet back while turns are added', () => {
-    fc.assert(
-      fc.property(scenario, ({ sizes: made, budget }) => {
-        let before = 0;
-        for (let count = 0; count <= made.length; count++) {
-          const { wants } = planTurns(inputOf(budgetOf(budget), made.slice(0, count)));
-          if (wants === null) continue;
-          expect(wants.to).toBeGreaterThanOrEqual(before);
-          before = wants.to;
-        }
-      }),
-    );
+  it('PLN-01 takes what matches before what is merely new', () => {
+    const index = indexOf([{ asked: 'Lisbon harbour dues' }, ...filler(20)]);
+    const plan = planOf({ index, budget: 420, query: { text: 'harbour dues in Lisbon' } });
+    expect(plan.promoted).toEqual([{ number: 1, by: 'relevance', value: 1 }]);
+    expect(numbersAs(plan, 'full')).toEqual([1, 19, 20, 21]);
+    expect(numbersAs(planOf({ index, budget: 420, query: { text: 'glacier' } }), 'full')).toEqual([
+      18, 19, 20, 21,
+    ]);
   });
 
-  it('PLN-02 keeps its boundary for eight turns at a time', () => {
-    const ends = new Map<number, number | undefined>();
-    for (let count = 20; count <= 37; count++)
-      ends.set(count, planTurns(inputOf(budgetOf(200), Array(count).fill(10))).wants?.to);
-    expect(ends.get(20)).toBeUndefined();
-    for (let count = 21; count <= 28; count++) expect([count, ends.get(count)]).toEqual([count, 8]);
-    for (let count = 29; count <= 36; count++) expect([count, ends.get(count)]).toEqual([count, 16]);
-    expect(ends.get(37)).toBe(24);
+  it('PLN-01 a turn that shares less than half of the words, or one word alone, is no match', () => {
+    const asked = { text: 'copper tariff harbour orchid' };
+    const of = (first: string) =>
+      planOf({ index: indexOf([{ asked: first }, ...filler(20)]), budget: 420, query: asked }).promoted;
+    expect(of('copper')).toEqual([]);
+    expect(of('copper and then something about harbour')).toMatchObject([{ number: 1 }]);
+    expect(of('copper tariff')).toMatchObject([{ number: 1 }]);
+    const weak = indexOf([
+      { asked: 'copper harbour', narration: 'glacier violin ledger '.repeat(200) },
+      { asked: 'copper tariff harbour orchid' },
+      ...filler(20),
+    ]);
+    const promoted = planOf({ index: weak, budget: 520, query: asked }).promoted;
+    expect(promoted).toMatchObject([{ number: 2, value: 1 }]);
+    for (const { value } of promoted) expect(value).toBeGreaterThanOrEqual(RELEVANCE_FLOOR);
   });
 
-  it('PLN-02 uses a packet of exactly the range it wants, and no other', () => {
-    const input = inputOf(budgetOf(200), Array(25).fill(10));
-    const others = [
-      { from: 1, to: 16, bytes: 5 },
-      { from: 1, to: 7, bytes: 5 },
-      { from: 2, to: 8, bytes: 5 },
+  it('F12 a word that most turns have makes none of them whole, nor do generic words', () => {
+    const index = indexOf([{ asked: 'reply three times' }, ...filler(20)]);
+    expect(planOf({ index, budget: 420, query: { text: 'violin' } }).promoted).toEqual([]);
+    expect(
+      planOf({ index, budget: 420, query: { text: 'reply with the number of times' } }).promoted,
+    ).toEqual([]);
+  });
+
+  it('PLN-01 F12 makes whole what is pointed back at, before any match of words, over an interjection', () => {
+    const turns = [
+      { asked: 'Lisbon harbour dues' },
+      { asked: 'the copper price', full: 120 },
+      { asked: 'hush', act: 'converse' },
     ];
-    expect(planTurns({ ...input, packets: others }).wants).toEqual({ from: 1, to: 8 });
-    const exact = { from: 1, to: 8, bytes: 30 };
-    const plan = planTurns({ ...input, packets: [...others, exact] });
-    expect(plan).toEqual({
-      runs: [
-        { from: 1, to: 8, fidelity: 'packet' },
-        { from: 9, to: 25, fidelity: 'full' },
-      ],
-      budgetTokens: 200,
-      spentTokens: 200,
-      leftOut: 0,
-      wants: null,
+    const query = { text: 'do that again, as for Lisbon harbour dues', links: linksOf('continues T2') };
+    const plan = planOf({ index: indexOf(turns), budget: 150, query });
+    expect(plan.continues).toBe(2);
+    expect(plan.promoted).toEqual([{ number: 2, by: 'anaphora', value: 1 }]);
+    expect(numbersAs(plan, 'full')).toEqual([2]);
+    const olderThanTheMatch = planOf({
+      index: indexOf([{ asked: 'the copper price', full: 120 }, { asked: 'Lisbon harbour dues' }, {}]),
+      budget: 150,
+      query: { ...query, links: linksOf('continues T1') },
     });
+    expect(numbersAs(olderThanTheMatch, 'full')).toEqual([1]);
+    const interrupted = planOf({ index: indexOf(turns.slice(1)), budget: 150, query: { text: 'again' } });
+    expect(interrupted.promoted).toMatchObject([{ number: 1, by: 'anaphora' }]);
+    const nothingAlike = planOf({
+      index: indexOf(turns),
+      budget: 110,
+      query: { text: 'again', act: 'govern' },
+    });
+    expect(numbersAs(nothingAlike, 'full')).toEqual([3]);
   });
 
-  it('EVA-04 carries the history whole again under a larger model, and the same packet under the smaller', () => {
-    const bytes = Array<number>(25).fill(10);
-    const packets = [{ from: 1, to: 8, bytes: 30 }];
-    const small = planTurns({ ...inputOf(budgetOf(200), bytes), packets });
-    const large = planTurns({ ...inputOf(budgetOf(2_000), bytes), packets });
-    expect(large.runs).toEqual([{ from: 1, to: 25, fidelity: 'full' }]);
-    expect(planTurns({ ...inputOf(budgetOf(200), bytes), packets })).toEqual(small);
-    expect(small.wants).toBeNull();
+  it('PLN-07 takes the likeness of an embedding for relevance where it is higher, and only from the floor on', () => {
+    const index = indexOf([...filler(2), { asked: 'copper' }, ...filler(20)]);
+    const likeness = (number: number) => (number === 1 ? 0.8 : number === 3 ? 0.6 : RELEVANCE_FLOOR - 0.01);
+    const scene = { index, budget: 520, query: { text: 'copper' } };
+    expect(planOf({ ...scene, likeness }).promoted).toEqual([
+      { number: 1, by: 'relevance', value: 0.8 },
+      { number: 3, by: 'relevance', value: 1 },
+    ]);
+    expect(planOf({ ...scene, likeness, options: { signals: 'minimal' } }).promoted).toEqual([]);
+    expect(planOf(scene).promoted).toEqual([{ number: 3, by: 'relevance', value: 1 }]);
   });
 
-  it('does without a packet that is larger than the whole budget', () => {
-    const input = { ...inputOf(budgetOf(20), Array(9).fill(10)), packets: [{ from: 1, to: 8, bytes: 500 }] };
-    expect(planTurns(input)).toMatchObject({
-      runs: [{ from: 8, to: 9, fidelity: 'full' }],
-      wants: null,
-      leftOut: 7,
-    });
+  it('F11 under `signal` makes no turn whole that only its age speaks for', () => {
+    const index = indexOf([{ asked: 'copper' }, ...filler(20)]);
+    const scene = { index, budget: 9_000, options: { eligibility: 'signal' as const } };
+    expect(numbersAs(planOf({ ...scene, query: { text: 'copper' } }), 'full')).toEqual([1]);
+    expect(numbersAs(planOf({ ...scene, query: { text: 'glacier' } }), 'full')).toEqual([]);
+    expect(numbersAs(planOf({ ...scene, query: { text: 'again', act: 'govern' } }), 'full')).toEqual([21]);
   });
 
-  it('carries nothing of no history, and fails for no budget', () => {
-    expect(planTurns(inputOf(budgetOf(0), []))).toEqual({
-      runs: [],
-      budgetTokens: 0,
-      spentTokens: 0,
-      leftOut: 0,
-      wants: null,
-    });
-    expect(planTurns(inputOf(budgetOf(0), [10, 10]))).toMatchObject({ runs: [], wants: { from: 1, to: 2 } });
+  it('PLN-01 under `minimal` follows no words and no links, but what is pointed back at', () => {
+    const index = indexOf([
+      { asked: 'copper', links: linksOf('wrote a.ts') },
+      { asked: 'hush', act: 'modify' },
+      ...filler(8).map((turn) => ({ ...turn, act: 'converse' })),
+    ]);
+    const scene = { index, budget: 400, options: { signals: 'minimal' as const } };
+    expect(planOf({ ...scene, query: { text: 'copper in a.ts' } }).promoted).toEqual([]);
+    expect(planOf({ ...scene, query: { text: 'again', act: 'modify' } }).promoted).toMatchObject([
+      { number: 2, by: 'anaphora' },
+    ]);
+  });
+
+  it('PLN-04 plans nothing behind a reset, and points back at nothing there', () => {
+    const index = indexOf([{ asked: 'copper' }, ...filler(3)]);
+    const plan = planOf({ index, budget: 9_000, behind: 2, query: { text: 'copper again', act: 'govern' } });
+    expect([...fidelities(plan).keys()]).toEqual([3, 4]);
+    const all = planOf({ index, budget: 9_000, behind: 4, query: { text: 'copper again' } });
+    expect(all).toMatchObject({ runs: [], packet: null, leftOut: 0, promoted: [], continues: null });
+  });
+
+  it('numbers with gaps stand in runs by their neighbours', () => {
+    const index = indexOf([{ number: 39 }, { number: 40 }, { number: 57 }]);
+    expect(planOf({ index, budget: 900 }).runs).toEqual([{ from: 39, to: 57, fidelity: 'full' }]);
+  });
+
+  it('carries nothing of no history, and leaves all out for no budget', () => {
+    const nothing = { runs: [], packet: null, promoted: [], spentTokens: 0, wants: null };
+    expect(planOf({ index: indexOf([]), budget: 100 })).toMatchObject({ ...nothing, leftOut: 0 });
+    expect(planOf({ index: indexOf([{}, {}]), budget: 0 })).toMatchObject({ ...nothing, leftOut: 2 });
+  });
+});
+
+describe('a plan in words', () => {
+  it('PLN-01 accounts for every run and every token, with a reason for each piece', () => {
+    fc.assert(
+      fc.property(scenario, ({ turns, ...choice }) => {
+        const input = inputOf({ index: indexOf(turns), ...choice });
+        const plan = planTurns(input);
+        const pieces = explainPlan(input, plan);
+        expect(pieces.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(plan.spentTokens);
+        expect(fidelities({ ...plan, runs: pieces })).toEqual(fidelities(plan));
+        for (const { reason } of pieces) expect(reason).not.toBe('');
+      }),
+    );
+  });
+
+  it('PLN-05 tells a match, a link and its way, what is pointed back at, and what is merely new', () => {
+    const index = indexOf([
+      { asked: 'Lisbon harbour dues' },
+      { asked: 'orchid', links: linksOf('wrote a.ts') },
+      ...filler(20),
+    ]);
+    const query = { text: 'harbour dues in Lisbon, a.ts, again', act: 'govern' };
+    const input = inputOf({ index, budget: 700, query });
+    const reasons = explainPlan(input, planTurns(input)).map(({ reason }) => reason);
+    expect(reasons).toEqual([
+      'matches what is asked (1)',
+      'linked over file:a.ts → turn:T2 (0.8)',
+      'fits as a card',
+      'among the newest that fit',
+    ]);
   });
 });
 
 describe('the budget', () => {
+  const horizon = (tokens: number) => ({ tokens, confidence: 0.3, lastConfirmedMs: 0 });
+
   it('CAP-04 is the horizon, or the window less the reply where that is lower', () => {
-    const horizon = (tokens: number) => ({ tokens, confidence: 0.3, lastConfirmedMs: 0 });
     const of = (
       declaredWindow: number,
       tokens: number,
       outputReserve: number,
-      verified: number | null = null,
-    ) =>
-      promptCeiling(
-        profileOf({ declaredWindow, horizon: horizon(tokens), outputReserve, verifiedWindow: verified }),
-      );
+      verifiedWindow: number | null = null,
+    ) => promptCeiling(profileOf(tokens, { declaredWindow, outputReserve, verifiedWindow }));
     expect(of(32_000, 13_000, 4_000)).toBe(13_000);
     expect(of(8_192, 8_192, 4_096)).toBe(4_096);
     expect(of(32_000, 32_000, 4_000, 20_000)).toBe(16_000);
     expect(of(1_000, 1_000, 4_000)).toBe(0);
   });
 
-  it('leaves out the prefix and the open turn, which counts at least as much as turns were seen to', () => {
-    const profile = { ...budgetOf(1_000), closedTurnTokens: { value: 120.5, samples: 3 } };
-    const budget = (openTurnBytes: number, prefixBytes = 200) =>
-      planTurns({ ...inputOf(profile, []), openTurnBytes, prefixBytes }).budgetTokens;
+  it('CAP-04 F3 charges the reply to the horizon only where it is told to, and obeys a smaller window and reserve', () => {
+    const profile = profileOf(13_000, { declaredWindow: 32_000, outputReserve: 4_000 });
+    const of = (change: Parameters<typeof planOptions>[0]) => promptCeiling(profile, planOptions(change));
+    expect(of({ reserve: 'horizon' })).toBe(9_000);
+    expect(of({ contextWindow: 10_000 })).toBe(6_000);
+    expect(of({ contextWindow: 10_000, reserveTokens: 500 })).toBe(9_500);
+    expect(of({ reserve: 'horizon', contextWindow: 10_000 })).toBe(6_000);
+    expect(planOptions()).toEqual(PLAN_DEFAULTS);
+  });
+
+  it('PLN-01 leaves out prefix, handoff and the open turn, which counts at least as much as turns were seen to', () => {
+    const profile = profileOf(1_000, {
+      horizon: horizon(1_000),
+      closedTurnTokens: { value: 120.5, samples: 3 },
+    });
+    const budget = (openTurnBytes: number, resetBytes = 0) =>
+      historyBudget({ profile, options: PLAN_DEFAULTS, prefixBytes: 200, openTurnBytes, resetBytes });
     expect(budget(50)).toBe(1_000 - 200 - 121);
     expect(budget(300)).toBe(1_000 - 200 - 300);
+    expect(budget(300, 40)).toBe(1_000 - 200 - 300 - 40);
     expect(budget(5_000)).toBe(0);
   });
 });

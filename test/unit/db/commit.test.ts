@@ -16,6 +16,9 @@ function builder(): CommitBuilder {
     lastDigest: GENESIS_DIGEST,
     nextTurn: 2,
     nextEvidence: 3,
+    nextPresentation: 4,
+    prefix: null,
+    epoch: 0,
     watched: false,
   });
 }
@@ -33,9 +36,18 @@ function wireOf(made: CommitBuilder): Record<string, unknown> {
 
 describe('a commit on its way to the database', () => {
   it('RUN-02 leaves out what it does not change', () => {
-    expect(Object.keys(wireOf(builder())).sort()).toEqual(
-      ['actors', 'baseSeq', 'lastDigest', 'nextEvidence', 'nextSeq', 'nextTurn', 'session', 'tenant'].sort(),
-    );
+    const always = ['tenant', 'session', 'baseSeq', 'nextSeq', 'lastDigest', 'prefix', 'epoch', 'actors'];
+    const numbers = ['nextTurn', 'nextEvidence', 'nextPresentation'];
+    expect(Object.keys(wireOf(builder())).sort()).toEqual([...always, ...numbers].sort());
+  });
+
+  it('RUN-02 carries every list that holds something', () => {
+    const made = builder();
+    for (const list of Object.values(made.lists)) list.push({} as never);
+    made.append(HEAD, closing(60));
+    const wire = wireOf(made);
+    for (const [name, list] of Object.entries(made.lists)) expect([name, wire[name]]).toEqual([name, list]);
+    expect(wire.records).toHaveLength(1);
   });
 
   it('carries a body of up to 8 KiB in its record, and a larger one by digest alone', () => {
@@ -54,9 +66,11 @@ describe('a commit on its way to the database', () => {
     const made = builder();
     expect([made.append(HEAD, closing(60)), made.append(HEAD, closing(60))]).toEqual([5, 6]);
     expect([made.takeTurnNumber(), made.takeTurnNumber(), made.takeEvidence()]).toEqual([2, 3, 3]);
+    expect([made.nextPresentation, made.takePresentation(), made.nextPresentation]).toEqual([4, 4, 5]);
     const commit = made.build();
     expect(commit.records.map(({ seq }) => seq)).toEqual([5, 6]);
     expect([commit.baseSeq, commit.nextSeq, commit.nextTurn, commit.nextEvidence]).toEqual([5, 7, 4, 4]);
+    expect(commit.nextPresentation).toBe(5);
     expect(commit.lastDigest).toBe(commit.records[1]?.digest);
     expect(builder().build()).toMatchObject({ nextSeq: 5, lastDigest: GENESIS_DIGEST, records: [] });
   });

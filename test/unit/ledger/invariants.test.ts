@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../../src/context/assemble/assemble.ts';
+import { renderFull } from '../../../src/context/assemble/full-record.ts';
 import { buildPrefix } from '../../../src/context/assemble/prefix.ts';
-import { rendered, renderTurn } from '../../../src/context/assemble/turn.ts';
+import { rendered } from '../../../src/context/assemble/weigh.ts';
 import { type ChainedRecord, chainRecords, GENESIS_DIGEST } from '../../../src/ledger/chain.ts';
 import {
   brokenLaw,
@@ -40,12 +41,11 @@ describe('the numbered laws', () => {
           return foldTurn(viewsOf(records.filter((record) => record.turnId === accepted?.turnId)));
         });
         for (const view of views) expect([stepsAnswered(view), nudgesOnlyEmpty(view)]).toEqual([null, null]);
-        const pieces = views.map((view) => rendered(renderTurn(view, null)));
+        const pieces = views.map((view) => rendered(renderFull(view)));
         const open = pieces.at(-1);
         if (open === undefined) return;
         const input = {
           prefix,
-          packet: null,
           history: pieces.slice(0, -1),
           open,
           maxTokens: 9,

@@ -40,11 +40,7 @@ describe('what is said while a turn runs', () => {
       () => TurnRun.started({ escalate: true, weak: true }),
       (turn: TurnRun) => turn.done('intent-1'),
     ],
-    [
-      'builds a packet',
-      () => TurnRun.started().step(PACKET_WANTED),
-      (turn: TurnRun) => turn.done('summary-1'),
-    ],
+    ['builds a packet', () => TurnRun.started().step(PACKET_WANTED), (turn: TurnRun) => turn.summarised()],
     ['redoes an empty reply', () => TurnRun.started(), (turn: TurnRun) => turn.step(EMPTY)],
   ])('RUN-10 a turn that %s takes it up with its next step', (_, at, goOn) => {
     const turn = at().send({ type: 'turn.steer' });

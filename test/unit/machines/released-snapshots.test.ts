@@ -42,6 +42,7 @@ describe('snapshots of released machines', () => {
       'compacting',
       'deciding',
       'reading',
+      'resetting',
       'stepping',
       'tooling',
       'waiting',

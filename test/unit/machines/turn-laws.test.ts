@@ -6,7 +6,20 @@ import { TURN_MACHINE, TURN_VERSION } from '../../../src/machines/turn.ts';
 import { replay, unfold } from '../../../src/runtime/replay.ts';
 import { MAX_SNAPSHOT_BYTES } from '../../../src/runtime/snapshot.ts';
 import { Tally } from '../ledger/sample.ts';
-import { ANSWER, calls, EMPTY, type Fact, OVER_LENGTH, PACKET_WANTED, TurnRun } from './turn-run.ts';
+import {
+  ANSWER,
+  calls,
+  DEGRADED,
+  EMPTY,
+  type Fact,
+  NO_HORIZON,
+  OVER_LENGTH,
+  PACKET_WANTED,
+  REACHED,
+  RESET_MADE,
+  RESET_WANTED,
+  TurnRun,
+} from './turn-run.ts';
 
 /** What can happen next, by what runs; the number chooses among children. */
 interface Choice {
@@ -25,14 +38,24 @@ interface Choice {
 }
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
-  { weight: 1, arbitrary: fc.constant(ANSWER) },
+  { weight: 1, arbitrary: fc.constantFrom(ANSWER, ANSWER, DEGRADED, NO_HORIZON) },
   { weight: 3, arbitrary: fc.constantFrom(EMPTY, OVER_LENGTH) },
-  { weight: 2, arbitrary: fc.constant(PACKET_WANTED) },
+  { weight: 4, arbitrary: fc.constantFrom(PACKET_WANTED, RESET_WANTED) },
   {
     weight: 6,
     arbitrary: fc
-      .record({ admitted: fc.constantFrom(1, 1, 2, 2, 3, 4, 5, 32), asks: fc.boolean() })
-      .map(({ admitted, asks }) => calls(admitted, asks ? 1 : 0)),
+      .record({
+        admitted: fc.constantFrom(1, 1, 2, 2, 3, 4, 5, 32),
+        asks: fc.boolean(),
+        inHop: fc.uniqueArray(fc.nat({ max: 2 }), { maxLength: 2 }),
+      })
+      .map(({ admitted, asks, inHop }) =>
+        calls(
+          admitted,
+          asks ? 1 : 0,
+          inHop.filter((index) => index < admitted),
+        ),
+      ),
   },
 );
 const choice: fc.Arbitrary<Choice> = fc.record({
@@ -40,11 +63,11 @@ const choice: fc.Arbitrary<Choice> = fc.record({
     { weight: 20, arbitrary: fc.constant('step' as const) },
     { weight: 20, arbitrary: fc.constant('child-done' as const) },
     {
-      weight: 1,
-      arbitrary: fc.constantFrom('child-failed' as const, 'cancel' as const, 'deadline' as const),
+      weight: 2,
+      arbitrary: fc.constantFrom('child-failed', 'child-failed', 'cancel', 'cancel', 'deadline'),
     },
     { weight: 3, arbitrary: fc.constant('decide' as const) },
-    { weight: 1, arbitrary: fc.constant('waited' as const) },
+    { weight: 6, arbitrary: fc.constant('waited' as const) },
     { weight: 4, arbitrary: fc.constantFrom('steer' as const, 'undecided' as const) },
   ),
   fact,
@@ -55,12 +78,16 @@ const limits = fc.record({
   escalate: fc.boolean(),
   weak: fc.boolean(),
 });
+/** Two packets, the one replan, the one reset and the handoff a step makes itself begin steps of their own. */
+const EXTRA_STEPS = 2 + 1 + 1 + 1;
 const OUTCOMES = ['completed', 'degraded', 'failed', 'cancelled'];
 
-/** A packetless step wants no packet: the runtime plans without asking. */
+/** What the runtime may say: a packetless step wants no packet, and one that nobody wrote a handoff for makes it itself. */
 function legalFact(turn: TurnRun, wanted: Fact): Fact {
-  const { packets } = turn.stored.context;
-  return wanted === PACKET_WANTED && Number(packets) >= 2 ? ANSWER : wanted;
+  const { packets, packetless, handoffless } = turn.stored.context;
+  const isMade = turn.history.some(({ event }) => event.includes('reset-made'));
+  if (handoffless === true && !isMade) return RESET_MADE;
+  return wanted === PACKET_WANTED && (Number(packets) >= 2 || packetless === true) ? ANSWER : wanted;
 }
 
 /** Does what `choice` says when it is possible now, else the nearest thing that is. */
@@ -77,7 +104,15 @@ function happen(turn: TurnRun, { what, fact: wanted, at }: Choice): void {
   else if (what === 'child-failed') turn.failed(child);
   else if (what === 'undecided' && /^tool-\d+-\d+$/u.test(child))
     turn.undecided(child, Number(child.split('-')[2]));
-  else turn.done(child, child.startsWith('step-') ? legalFact(turn, wanted) : null);
+  else if (turn.timers.has('summary-late') && what === 'waited') turn.send({ type: 'turn.summary-late' });
+  else turn.done(child, answerOf(turn, child, wanted));
+}
+
+/** A summary that was asked for its second packet finds nothing to write. */
+function answerOf(turn: TurnRun, child: string, wanted: Fact): Fact | null {
+  if (child.startsWith('step-')) return legalFact(turn, wanted);
+  if (child === 'summary-2') return { to: 0 };
+  return child.startsWith('summary-') || child.startsWith('handoff-') ? REACHED : null;
 }
 
 function decisionOf(turn: TurnRun, at: number): string {
@@ -88,8 +123,23 @@ function decisionOf(turn: TurnRun, at: number): string {
 
 /** Sums: every child of every step that a budget allows, and what waits and replans add. */
 function longestHistory(stepBudget: number): number {
-  const steps = stepBudget + 2 + 1;
+  const steps = stepBudget + EXTRA_STEPS;
   return 3 + steps * (1 + 2 * (32 + 1)) + 2;
+}
+
+/** Calls without a job are answered once each step, unless the turn ends before the others settle. */
+function answersDue({ history, answers }: TurnRun): readonly unknown[] {
+  const steps = history.flatMap(({ event }) => {
+    const { type, output } = JSON.parse(event) as { readonly type: string; readonly output?: Fact };
+    const step = /^xstate\.done\.actor\.step-(\d+)$/u.exec(type)?.[1];
+    const inHop = output?.kind === 'calls' ? (output.inHop as readonly number[]) : [];
+    return step === undefined ? [] : [{ step: Number(step), calls: inHop }];
+  });
+  const last = steps.at(-1)?.step;
+  return steps.filter(({ step, calls: due }) => {
+    const wasAnswered = answers.some((answer) => answer.step === step);
+    return due.length > 0 && (step !== last || wasAnswered);
+  });
 }
 
 function runToEnd(turn: TurnRun, choices: readonly Choice[], stepBudget: number): void {
@@ -114,9 +164,9 @@ describe('laws of the turn machine', () => {
         expect(OUTCOMES).toContain(outcome);
         expect(turn.state).toBe(outcome);
         expect(turn.children.size).toBe(0);
-        // Packets and the one replan begin steps of their own.
-        expect(turn.closed[0]?.steps).toBeLessThanOrEqual(limit.stepBudget + 2 + 1);
+        expect(turn.closed[0]?.steps).toBeLessThanOrEqual(limit.stepBudget + EXTRA_STEPS);
         const types = turn.history.map(({ event }) => event);
+        expect(turn.answers).toEqual(answersDue(turn));
         tally.count({
           ...Object.fromEntries(OUTCOMES.map((name) => [name, name === outcome])),
           'read by a classifier': types.some((event) => event.includes('actor.intent-1')),
@@ -124,9 +174,14 @@ describe('laws of the turn machine', () => {
           steered: types.some((event) => event.includes('turn.steer')),
           'decided about an unknown outcome': types.some((event) => /turn\.(?:rerun|report)/u.test(event)),
           'with a packet': types.some((event) => event.includes('done.actor.summary-')),
+          'with a handoff': types.some((event) => event.includes('done.actor.handoff-')),
+          'with a handoff a step made': types.some((event) => event.includes('reset-made')),
+          'with a late summary': types.some((event) => event.includes('summary-late')),
+          'with calls that need no job': turn.answers.length > 0,
+          'on a degraded packet': turn.closed[0]?.reason === 'degraded_summary',
         });
       }),
-      { numRuns: 300 },
+      { numRuns: 500 },
     );
     tally.report('histories of a turn');
   });

@@ -4,17 +4,29 @@ import { blake3Hex } from '../../../src/ledger/chain.ts';
 import { canonicalJson, type Json } from '../../../src/ledger/json.ts';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { TURN_MACHINE, TURN_VERSION, turnMachine } from '../../../src/machines/turn.ts';
-import type { TurnInput } from '../../../src/machines/turn-context.ts';
+import type { AnswerParams, TurnInput } from '../../../src/machines/turn-context.ts';
 import { type Effect, readEffects } from '../../../src/runtime/effects.ts';
 import type { AppliedEvent } from '../../../src/runtime/replay.ts';
 import { findMachine, persist, restore } from '../../../src/runtime/snapshot.ts';
 
 export type Fact = Readonly<Record<string, Json>>;
-export const ANSWER: Fact = { kind: 'answer' };
+export const ANSWER: Fact = { kind: 'answer', degraded: false };
+/** It rests on a packet that no summariser wrote. */
+export const DEGRADED: Fact = { kind: 'answer', degraded: true };
 export const EMPTY: Fact = { kind: 'empty' };
 export const OVER_LENGTH: Fact = { kind: 'over-length' };
-export const PACKET_WANTED: Fact = { kind: 'packet-wanted', from: 1, to: 8 };
-export const calls = (admitted: number, approvals = 0): Fact => ({ kind: 'calls', admitted, approvals });
+export const RESET_WANTED: Fact = { kind: 'reset-wanted' };
+export const RESET_MADE: Fact = { kind: 'reset-made' };
+export const NO_HORIZON: Fact = { kind: 'no-horizon' };
+export const PACKET_WANTED: Fact = { kind: 'packet-wanted', from: 1, to: 8, bytes: 900 };
+/** What a summary that was written answers. */
+export const REACHED: Fact = { to: 8 };
+export const calls = (admitted: number, approvals = 0, inHop: readonly number[] = []): Fact => ({
+  kind: 'calls',
+  admitted,
+  approvals,
+  inHop: [...inHop],
+});
 
 const LIMITS: TurnInput = { stepBudget: 40, deadlineMs: 60_000, escalate: false, weak: false };
 
@@ -31,6 +43,8 @@ export class TurnRun {
   readonly children = new Set<string>();
   readonly timers = new Map<string, { readonly event: Json; readonly delayMs: number }>();
   readonly history: AppliedEvent[] = [];
+  /** Of all steps so far. */
+  readonly answers: AnswerParams[] = [];
 
   constructor(limits: Partial<TurnInput> = {}) {
     const input = { ...LIMITS, ...limits };
@@ -70,6 +84,13 @@ export class TurnRun {
     return this.send({ type: `xstate.error.actor.${child}`, error: { code } });
   }
 
+  /** The newest summary was written. */
+  summarised(): this {
+    const child = [...this.children].find((id) => id.startsWith('summary-') || id.startsWith('handoff-'));
+    if (child === undefined) throw new Error(`no summary runs in ${this.state}`);
+    return this.done(child, REACHED as Json);
+  }
+
   /** Ends the running step with this fact. */
   step(fact: Fact): this {
     const child = [...this.children].find((id) => id.startsWith('step-'));
@@ -94,6 +115,10 @@ export class TurnRun {
       effect.kind === 'spawn' ? [{ child: effect.child, src: effect.src, input: effect.input }] : [],
     );
   }
+  /** Calls that are answered without a job. */
+  get answered() {
+    return this.effects.flatMap((effect) => (effect.kind === 'answer' ? [effect.params] : []));
+  }
   get stopped() {
     return this.effects.flatMap((effect) => (effect.kind === 'stop' ? [effect.child] : []));
   }
@@ -103,6 +128,7 @@ export class TurnRun {
 
   #took(event: Json, effects: readonly Effect[]): void {
     this.effects = effects;
+    this.answers.push(...this.answered);
     for (const effect of effects) {
       if (effect.kind === 'spawn') this.children.add(effect.child);
       if (effect.kind === 'stop') this.children.delete(effect.child);

@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { ANSWER, calls, EMPTY, OVER_LENGTH, PACKET_WANTED, TurnRun } from './turn-run.ts';
+import {
+  ANSWER,
+  calls,
+  DEGRADED,
+  EMPTY,
+  NO_HORIZON,
+  OVER_LENGTH,
+  PACKET_WANTED,
+  RESET_MADE,
+  RESET_WANTED,
+  TurnRun,
+} from './turn-run.ts';
 
 const DAY_MS = 86_400_000;
+const SUMMARY_WAIT_MS = 20_000;
 
 /** A turn in each state it can be found in between two events. */
 const IN_STATE: Readonly<Record<string, () => TurnRun>> = {
@@ -22,7 +34,7 @@ describe('a turn that waits for its head', () => {
   it('RUN-01 steps when started, with its deadline set', () => {
     const turn = TurnRun.started({ deadlineMs: 5_000 });
     expect(turn.state).toBe('stepping');
-    expect(turn.spawned).toEqual([{ child: 'step-1', src: 'step', input: { step: 1, packetless: false } }]);
+    expect(turn.spawned).toEqual([stepping(1)]);
     expect([...turn.timers]).toEqual([
       ['deadline', expect.objectContaining({ event: { type: 'turn.deadline' }, delayMs: 5_000 })],
     ]);
@@ -89,11 +101,13 @@ describe('what follows from the facts of a reply', () => {
     expect(waited.state).toBe('stepping');
   });
 
-  it('PLN-03 a prompt refused as too long is planned again once, then there is no usable horizon', () => {
+  it('PLN-03 a prompt refused as too long is planned again once, then reset once, then there is no usable horizon', () => {
     const turn = TurnRun.started().step(OVER_LENGTH);
     expect([turn.state, turn.spawned.map(({ child }) => child)]).toEqual(['stepping', ['step-2']]);
     turn.step(OVER_LENGTH);
-    expect(turn.closed).toEqual([{ outcome: 'failed', reason: 'no_usable_horizon', steps: 2 }]);
+    expect(turn.spawned.map(({ child }) => child)).toEqual(['handoff-1']);
+    turn.summarised().step(OVER_LENGTH);
+    expect(turn.closed).toEqual([{ outcome: 'failed', reason: 'no_usable_horizon', steps: 3 }]);
     const recovered = TurnRun.started().step(OVER_LENGTH).step(ANSWER);
     expect(recovered.state).toBe('completed');
   });
@@ -101,22 +115,103 @@ describe('what follows from the facts of a reply', () => {
   it('a wanted packet is built before the next step', () => {
     const turn = TurnRun.started().step(PACKET_WANTED);
     expect(turn.state).toBe('compacting');
-    expect(turn.spawned).toEqual([{ child: 'summary-1', src: 'summary', input: { from: 1, to: 8 } }]);
-    turn.done('summary-1');
-    expect(turn.spawned).toEqual([{ child: 'step-2', src: 'step', input: { step: 2, packetless: false } }]);
+    const input = { purpose: 'packet', from: 1, to: 8, bytes: 900 };
+    expect(turn.spawned).toEqual([{ child: 'summary-1', src: 'summary', input }]);
+    turn.summarised();
+    expect(turn.spawned).toEqual([stepping(2)]);
+    expect(turn.timers.has('summary-late')).toBe(false);
   });
 
   it('a dead summariser never fails a turn: it goes on and asks for no packet again', () => {
     const turn = TurnRun.started().step(PACKET_WANTED).failed('summary-1');
-    expect(turn.spawned).toEqual([{ child: 'step-2', src: 'step', input: { step: 2, packetless: true } }]);
+    expect(turn.spawned).toEqual([stepping(2, { packetless: true })]);
     expect(turn.step(ANSWER).state).toBe('completed');
   });
 
   it('two packets a turn are the most it builds', () => {
-    const turn = TurnRun.started().step(PACKET_WANTED).done('summary-1').step(PACKET_WANTED);
+    const turn = TurnRun.started().step(PACKET_WANTED).summarised().step(PACKET_WANTED);
     expect(turn.spawned.map(({ child }) => child)).toEqual(['summary-2']);
-    turn.done('summary-2');
-    expect(turn.spawned.map(({ input }) => input)).toEqual([{ step: 3, packetless: true }]);
+    turn.summarised();
+    expect(turn.spawned).toEqual([stepping(3, { packetless: true })]);
+  });
+
+  it('PLN-02 a summariser that wrote no packet leaves the turn to go on without', () => {
+    const turn = TurnRun.started().step(PACKET_WANTED).done('summary-1', { to: 0 });
+    expect(turn.spawned).toEqual([stepping(2, { packetless: true })]);
+    const partly = TurnRun.started().step(PACKET_WANTED).done('summary-1', { to: 4 });
+    expect(partly.spawned).toEqual([stepping(2)]);
+  });
+
+  it('PLN-02 a summary that is late is stopped, and the turn goes on without', () => {
+    const turn = TurnRun.started().step(PACKET_WANTED);
+    expect(turn.timers.get('summary-late')).toMatchObject({ delayMs: SUMMARY_WAIT_MS });
+    turn.send({ type: 'turn.summary-late' });
+    expect([turn.stopped, turn.spawned]).toEqual([['summary-1'], [stepping(2, { packetless: true })]]);
+    const before = turn.snapshot;
+    expect(turn.send({ type: 'turn.summary-late' }).snapshot).toBe(before);
+  });
+
+  it('PLN-02 an answer that rests on a packet nobody summarised ends the turn degraded', () => {
+    const turn = TurnRun.started().step(PACKET_WANTED).failed('summary-1').step(DEGRADED);
+    expect(turn.closed).toEqual([{ outcome: 'degraded', reason: 'degraded_summary', steps: 2 }]);
+  });
+
+  it('EVI-04 calls that need no job are answered once, as the last of the others settles', () => {
+    const turn = TurnRun.started().step(calls(4, 0, [0, 2]));
+    expect(turn.spawned.map(({ child }) => child)).toEqual(['tool-1-1', 'tool-1-3']);
+    expect(turn.done('tool-1-1').answered).toEqual([]);
+    expect(turn.done('tool-1-3').answered).toEqual([{ step: 1, calls: [0, 2] }]);
+    expect(turn.spawned).toEqual([stepping(2)]);
+  });
+
+  it('EVI-04 a step of nothing but such calls goes on at once', () => {
+    const turn = TurnRun.started().step(calls(2, 0, [0, 1]));
+    expect([turn.answered, turn.spawned]).toEqual([[{ step: 1, calls: [0, 1] }], [stepping(2)]]);
+    expect(turn.step(calls(1)).done('tool-2-0').answered).toEqual([]);
+  });
+
+  it('EVI-04 such a call beside one that needs consent waits for it, and is not asked about', () => {
+    const turn = TurnRun.started().step(calls(2, 1, [0]));
+    expect(turn.records).toEqual([{ kind: 'turn-waiting', body: { for: 'approval', calls: ['tool-1-1'] } }]);
+    expect(turn.answered).toEqual([]);
+    expect(turn.send({ type: 'turn.deny' }).done('tool-1-1').answered).toEqual([{ step: 1, calls: [0] }]);
+  });
+
+  it('PLN-04 a turn that has outgrown the model gets one handoff, and steps again', () => {
+    const turn = TurnRun.started().step(calls(1)).done('tool-1-0').step(RESET_WANTED);
+    const input = { purpose: 'handoff', step: 2 };
+    expect([turn.state, turn.spawned]).toEqual([
+      'compacting',
+      [{ child: 'handoff-1', src: 'summary', input }],
+    ]);
+    expect(turn.timers.get('summary-late')).toMatchObject({ delayMs: SUMMARY_WAIT_MS });
+    turn.summarised();
+    expect(turn.spawned).toEqual([stepping(3)]);
+    expect(turn.timers.has('summary-late')).toBe(false);
+    turn.step(RESET_WANTED);
+    expect(turn.closed).toEqual([{ outcome: 'failed', reason: 'no_usable_horizon', steps: 3 }]);
+  });
+
+  it.each([
+    ['fails', (turn: TurnRun) => turn.failed('handoff-1')],
+    ['is late', (turn: TurnRun) => turn.send({ type: 'turn.summary-late' })],
+  ])('PLN-04 where the summariser %s, the step makes the handoff itself', (_, goOn) => {
+    const turn = goOn(TurnRun.started().step(RESET_WANTED));
+    expect(turn.spawned).toEqual([stepping(2, { handoffless: true })]);
+    expect(turn.children).toEqual(new Set(['step-2']));
+    turn.step(RESET_MADE);
+    expect(turn.spawned).toEqual([stepping(3, { handoffless: true })]);
+    expect(turn.step(ANSWER).closed[0]?.outcome).toBe('completed');
+  });
+
+  it.each(['turn.cancel', 'turn.deadline'])('PLN-04 %s stops a handoff that is being written', (type) => {
+    const turn = TurnRun.started().step(RESET_WANTED).send({ type });
+    expect([turn.ended, turn.stopped]).toEqual([true, ['handoff-1']]);
+  });
+
+  it('PLN-04 a directive that fits no request ends the turn at once', () => {
+    const turn = TurnRun.started().step(NO_HORIZON);
+    expect(turn.closed).toEqual([{ outcome: 'failed', reason: 'no_usable_horizon', steps: 1 }]);
   });
 
   it.each(['step-1', 'tool-1-1'])(
@@ -165,9 +260,17 @@ describe('a call that needs approval', () => {
 
 describe('budgets', () => {
   it('RUN-14 a round that only built a packet costs nothing of the step budget', () => {
-    const turn = TurnRun.started({ stepBudget: 1 }).step(PACKET_WANTED).done('summary-1').step(EMPTY);
+    const turn = TurnRun.started({ stepBudget: 1 }).step(PACKET_WANTED).summarised().step(EMPTY);
     expect(turn.closed[0]?.reason).toBe('step_budget');
-    const roomy = TurnRun.started({ stepBudget: 2 }).step(PACKET_WANTED).done('summary-1');
+    const roomy = TurnRun.started({ stepBudget: 2 }).step(PACKET_WANTED).summarised();
+    expect(roomy.step(EMPTY).step(ANSWER).closed[0]?.outcome).toBe('completed');
+  });
+
+  it('RUN-14 a round that only made room by a reset costs nothing of the step budget', () => {
+    const turn = TurnRun.started({ stepBudget: 1 }).step(RESET_WANTED).summarised().step(calls(1));
+    expect(turn.state).toBe('tooling');
+    expect(turn.done('tool-2-0').closed[0]?.reason).toBe('step_budget');
+    const roomy = TurnRun.started({ stepBudget: 2 }).step(RESET_WANTED).summarised();
     expect(roomy.step(EMPTY).step(ANSWER).closed[0]?.outcome).toBe('completed');
   });
 
@@ -211,3 +314,9 @@ describe('cancellation', () => {
     },
   );
 });
+
+/** A step as it is asked for. */
+function stepping(step: number, marks: { packetless?: boolean; handoffless?: boolean } = {}) {
+  const input = { step, packetless: false, handoffless: false, ...marks };
+  return { child: `step-${step}`, src: 'step', input };
+}

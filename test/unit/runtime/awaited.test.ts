@@ -39,6 +39,7 @@ describe('what a turn waits for, by its events', () => {
           if (turn.state === 'waiting') turn.send({ type: 'turn.approve' });
           else if (fails && child !== undefined && !child.startsWith('step-')) turn.failed(child);
           else if (child?.startsWith('step-') === true) turn.done(child, next);
+          else if (child?.startsWith('summary-') === true) turn.summarised();
           else if (child !== undefined) turn.done(child);
           if (turn.ended) break;
           const found = awaited(turn);

@@ -25,7 +25,7 @@ describe('the guard in front of a stored snapshot', () => {
     for (const [name, version] of [
       ['turn', 2],
       ['turn', 0],
-      ['summary', 1],
+      ['summary', 2],
       ['toString', 1],
     ] as const)
       expect(findMachine(MACHINES, name, version)).toBeNull();

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/app/clock.ts';
-import type { EvidenceReader, Tool, ToolContext } from '../../../src/tools/contract.ts';
+import type {
+  FoundInSessions,
+  FoundTurn,
+  SessionMemory,
+  Tool,
+  ToolContext,
+} from '../../../src/tools/contract.ts';
 import { runTool } from '../../../src/tools/run.ts';
 
 /** Removed when the test ends. Keys are paths, values contents. */
@@ -20,14 +26,37 @@ export function folderOf(files: Readonly<Record<string, string | Uint8Array>>): 
 
 export function contextIn(root: string, overrides: Partial<ToolContext> = {}): ToolContext {
   const signal = new AbortController().signal;
-  return { signal, root, idempotencyKey: 'key-1', evidence: evidenceOf({}), ...overrides };
+  return { signal, root, idempotencyKey: 'key-1', memory: memoryOf(), ...overrides };
 }
 
-/** Newest first is the reverse of the order given. */
-export function evidenceOf(stored: Readonly<Record<string, string>>): EvidenceReader {
+export interface Remembered {
+  /** Newest last. */
+  readonly evidence?: Readonly<Record<string, string>>;
+  /** The record of turn 1 and those after it. */
+  readonly turns?: readonly string[];
+  readonly turnIds?: readonly string[];
+  readonly presentations?: Readonly<Record<string, string>>;
+  readonly found?: readonly FoundTurn[];
+  readonly elsewhere?: FoundInSessions;
+}
+
+/** A session that holds what is given; the turn after the last is the one that runs. */
+export function memoryOf(held: Remembered = {}): SessionMemory {
+  const { evidence = {}, turns = [], turnIds = [], presentations = {}, found = [] } = held;
+  const elsewhere = held.elsewhere ?? { found: [], searchedTurns: 0, complete: true };
   return {
-    read: async (id) => stored[id] ?? null,
-    list: async (limit) => Object.keys(stored).reverse().slice(0, limit),
+    evidence: async (id) => evidence[id] ?? null,
+    evidenceIds: async (limit) => Object.keys(evidence).reverse().slice(0, limit),
+    turn: async (which) => {
+      const at = 'number' in which ? which.number - 1 : turnIds.indexOf(which.id);
+      const text = turns[at];
+      if (text !== undefined) return { kind: 'closed', text };
+      return at === turns.length ? { kind: 'open' } : null;
+    },
+    newestTurn: async () => turns.length,
+    presentation: async (id) => presentations[id] ?? null,
+    search: async (_, limit) => found.slice(0, limit),
+    searchSessions: async (_, limit) => ({ ...elsewhere, found: elsewhere.found.slice(0, limit) }),
   };
 }
 

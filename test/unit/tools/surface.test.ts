@@ -52,9 +52,9 @@ describe('createToolSurface', () => {
     );
   });
 
-  it('SUR-01 always loads read, glob, grep and recall, which change nothing', () => {
+  it('SUR-01 always loads read, glob, grep, recall and session_search, which change nothing', () => {
     const builtins = createToolSurface(builtinTools()).loaded([]);
-    expect(namesOf(builtins)).toEqual(['glob', 'grep', 'read', 'recall']);
+    expect(namesOf(builtins)).toEqual(['glob', 'grep', 'read', 'recall', 'session_search']);
     expect(new Set(builtins.map(({ effect }) => effect))).toEqual(new Set(['read']));
   });
 });

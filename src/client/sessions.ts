@@ -1,0 +1,138 @@
+/** The sessions of a deployment, from afar. Every call may throw `TurnwrightApiError`. */
+import type {
+  Compacted,
+  DryPlan,
+  Feedback,
+  Link,
+  NewSession,
+  PlanFor,
+  Presentations,
+  PresentationsPage,
+  Rebuild,
+  Recalled,
+  Session,
+  SessionContext,
+  Turn,
+  TurnInput,
+  TurnOptions,
+  Verdict,
+} from './contract.ts';
+import type { Http } from './http.ts';
+import { TurnHandle } from './turn-handle.ts';
+
+export class Sessions {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  async create(session: NewSession = {}, signal?: AbortSignal): Promise<Session> {
+    const answer = await this.#http.json<{ session: Session }>('POST', '/v1/sessions', {
+      body: session,
+      signal,
+    });
+    return answer.session;
+  }
+
+  async get(id: string, signal?: AbortSignal): Promise<Session> {
+    const answer = await this.#http.json<{ session: Session }>('GET', pathOf(id), { signal });
+    return answer.session;
+  }
+
+  /** Checks every record of the session against its chain. */
+  async verify(id: string, signal?: AbortSignal): Promise<Verdict> {
+    return this.#http.json('GET', `${pathOf(id)}/verify`, { signal });
+  }
+
+  /** Makes every projection of the session anew of its records and events, and mends what differs. */
+  async rebuild(id: string, signal?: AbortSignal): Promise<Rebuild> {
+    return this.#http.json('POST', `${pathOf(id)}/rebuild`, { signal });
+  }
+
+  /** The plan the next turn would get; nothing is sent or written. */
+  async plan(id: string, wanted: PlanFor = {}, signal?: AbortSignal): Promise<DryPlan> {
+    return this.#http.json('GET', `${pathOf(id)}/plan${queryOf(wanted)}`, { signal });
+  }
+
+  /** What the last request was made of: sizes, ids and digests. */
+  async context(id: string, signal?: AbortSignal): Promise<SessionContext> {
+    return this.#http.json('GET', `${pathOf(id)}/context`, { signal });
+  }
+
+  /** What the session recorded, by the arguments of the recall tool. Needs a key with the scope `content`. */
+  async recall(id: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Recalled> {
+    return this.#http.json('POST', `${pathOf(id)}/recall`, { body: args, signal });
+  }
+
+  /** Begins the summary that the next plan wants. */
+  async compact(id: string, signal?: AbortSignal): Promise<Compacted> {
+    return this.#http.json('POST', `${pathOf(id)}/compact`, { signal });
+  }
+
+  /** Cards the session showed, oldest first; their payloads for a key with the scope `content`. */
+  async presentations(
+    id: string,
+    page: PresentationsPage = {},
+    signal?: AbortSignal,
+  ): Promise<Presentations> {
+    return this.#http.json('GET', `${pathOf(id)}/presentations${queryOf(page)}`, { signal });
+  }
+
+  /** Says what a card was worth; returns the number of the record. */
+  async feedback(
+    id: string,
+    presentation: string,
+    feedback: Feedback,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    return this.#say(id, presentation, 'feedback', feedback, signal);
+  }
+
+  /** Says what was picked on a card; returns the number of the record. */
+  async select(
+    id: string,
+    presentation: string,
+    selected: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<number> {
+    return this.#say(id, presentation, 'selection', { selected }, signal);
+  }
+
+  /** Takes a link of a turn back: no plan follows it from now on. */
+  async retractLink(id: string, link: Link, signal?: AbortSignal): Promise<void> {
+    await this.#http.json('POST', `${pathOf(id)}/links/retract`, { body: link, signal });
+  }
+
+  /** Enqueues a turn; it runs whether anybody follows it or not. */
+  async turn(
+    id: string,
+    input: TurnInput,
+    { idempotencyKey = crypto.randomUUID(), ...options }: TurnOptions = {},
+    signal?: AbortSignal,
+  ): Promise<TurnHandle> {
+    const { turn } = await this.#http.json<{ turn: Turn }>('POST', `${pathOf(id)}/turns`, {
+      body: { input, ...options },
+      headers: { 'idempotency-key': idempotencyKey },
+      signal,
+    });
+    return new TurnHandle(this.#http, turn.id);
+  }
+
+  async #say(id: string, presentation: string, what: string, body: unknown, signal?: AbortSignal) {
+    const path = `${pathOf(id)}/presentations/${encodeURIComponent(presentation)}/${what}`;
+    const { record } = await this.#http.json<{ record: number }>('POST', path, { body, signal });
+    return record;
+  }
+}
+
+function pathOf(id: string): string {
+  return `/v1/sessions/${encodeURIComponent(id)}`;
+}
+
+function queryOf(members: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(members).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}

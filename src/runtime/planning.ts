@@ -1,0 +1,103 @@
+/** The plan of an open turn, made of what is known of its head. One function for steps, dry plans and compaction. */
+import { renderOpen } from '../context/assemble/open-turn.ts';
+import { NO_TAIL, renderTail, type TailInput } from '../context/assemble/tail.ts';
+import { omittedTurns, threadLines } from '../context/assemble/thread.ts';
+import { type Rendered, rendered } from '../context/assemble/weigh.ts';
+import type { CapacityProfile } from '../context/capacity/profile.ts';
+import { linksOf } from '../context/links/observed.ts';
+import type { Plan, PlanInput, PlanOptions, PlanRun } from '../context/plan/contract.ts';
+import { planTurns } from '../context/plan/plan.ts';
+import type { TurnIndex } from '../context/relevance/turn-index.ts';
+import type { SessionRef, ToPlan } from '../db/contract.ts';
+import { type TurnView, visibleText } from '../ledger/view.ts';
+import type { HeadIndex, HeadIndexes } from './head-index.ts';
+import type { TurnCache } from './turn-cache.ts';
+
+/** The cards' tags and their message, beside the lines themselves. */
+const CARD_BLOCK_BYTES = 64;
+
+export interface PlanFor {
+  readonly ref: SessionRef;
+  readonly head: string;
+  readonly epoch: number;
+  /** What a claim read past what is known here; null to look. */
+  readonly toPlan: ToPlan | null;
+  readonly profile: CapacityProfile;
+  readonly options: PlanOptions;
+  readonly prefixBytes: number;
+  readonly open: TurnView;
+  readonly workContract: string | null;
+}
+
+export interface Planned {
+  readonly plan: Plan;
+  readonly input: PlanInput<TurnIndex>;
+  readonly known: HeadIndex;
+  /** The record of the reset that stands before the history. */
+  readonly reset: number | null;
+  readonly open: Rendered;
+}
+
+export class Planning {
+  readonly #indexes: HeadIndexes;
+  readonly #turns: TurnCache;
+
+  constructor(indexes: HeadIndexes, turns: TurnCache) {
+    this.#indexes = indexes;
+    this.#turns = turns;
+  }
+
+  async plan(request: PlanFor): Promise<Planned> {
+    const { ref, head, epoch, open, toPlan, workContract } = request;
+    const known = await this.#indexes.get(ref, { head, epoch, before: open.number }, toPlan);
+    const resetSeq = open.reset?.seq ?? known.reset;
+    const reset = resetSeq === null ? null : await this.#turns.reset(ref, resetSeq);
+    const weigh = (tail: TailInput): Rendered => rendered(renderOpen(open, renderTail(open, tail)));
+    const bare = weigh({ ...NO_TAIL, workContract });
+    const input = (openTurnBytes: number): PlanInput<TurnIndex> => ({
+      profile: request.profile,
+      options: request.options,
+      prefixBytes: request.prefixBytes + CARD_BLOCK_BYTES,
+      openTurnBytes,
+      resetBytes: reset?.piece.bytes ?? 0,
+      behind: reset?.behind ?? 0,
+      index: known.turns,
+      query: queryOf(open),
+      packets: known.packets,
+    });
+    const first = input(bare.bytes);
+    const plan = planTurns(first);
+    const tail = await this.tail(ref, head, open, plan.runs, workContract);
+    if (tail.thread.length === 0) return { plan, input: first, known, reset: resetSeq, open: bare };
+    // What the tail lists takes room of its own; the list itself stays that of the final plan.
+    const second = input(weigh(tail).bytes);
+    const final = planTurns(second);
+    const listed = await this.tail(ref, head, open, final.runs, workContract);
+    return { plan: final, input: second, known, reset: resetSeq, open: weigh(listed) };
+  }
+
+  /** The sections of the tail that follow from a plan: the same for as long as the plan stands. */
+  async tail(
+    ref: SessionRef,
+    head: string,
+    open: TurnView,
+    runs: readonly PlanRun[],
+    workContract: string | null,
+  ): Promise<TailInput> {
+    const omitted = omittedTurns(runs, open.number - 1, 1);
+    const [from, to] = [omitted[0], omitted.at(-1)];
+    if (from === undefined || to === undefined) return { workContract, thread: [] };
+    const cards = await this.#turns.cards(ref, head, from, to);
+    const listed = cards.filter(({ card }) => omitted.includes(card.number)).map(({ card }) => card);
+    return { workContract, thread: threadLines(listed, open.reading?.domains ?? []) };
+  }
+}
+
+function queryOf(open: TurnView): PlanInput<TurnIndex>['query'] {
+  return {
+    text: visibleText(open.input),
+    act: open.reading?.act ?? '',
+    domains: open.reading?.domains ?? [],
+    links: linksOf(open),
+  };
+}
