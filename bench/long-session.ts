@@ -16,7 +16,7 @@ const TOOL_EVERY = 3;
 const FILE_EVERY = 7;
 
 /** A made-up name, such as `Kedilo`. */
-export function nameOf(seed: number, n: number): string {
+function nameOf(seed: number, n: number): string {
   const parts = [0, 1, 2].map(
     (at) => SYLLABLES[Math.floor(draw(seed, 'name', n, at) * SYLLABLES.length)] ?? '',
   );

@@ -46,6 +46,12 @@ const planOptions = z.strictObject({
     .max(1)
     .optional()
     .describe('Share of the history held for turns that more than their age speaks for.'),
+  wholeShare: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Where not all turns fit whole: what whole ones may take of the history.'),
   eligibility: oneOf('recency', 'signal').optional().describe('What may make a turn whole.'),
   signals: oneOf('all', 'minimal').optional().describe('minimal follows no words and no links.'),
   steady: z.boolean().optional().describe('The boundary of the newest whole turns moves in steps.'),

@@ -3,14 +3,11 @@ import type { SessionRef } from '../db/contract.ts';
 import { type NextTurn, type NextTurnDeps, nextTurnFor } from './next-turn.ts';
 import type { Begun, SummariesAhead } from './summaries-ahead.ts';
 
-/** However much room is left: whoever asks has a reason. */
-const ANY_ROOM = 0;
-
 /** @throws TurnwrightError `session_not_found`, or `busy`. */
 export async function compactSession(
   deps: NextTurnDeps & { readonly ahead: SummariesAhead },
   ref: SessionRef,
   leg: NextTurn['leg'],
 ): Promise<Begun> {
-  return deps.ahead.begin(await nextTurnFor(deps, ref, { text: null, leg }), ANY_ROOM);
+  return deps.ahead.begin(await nextTurnFor(deps, ref, { text: null, leg }));
 }

@@ -51,18 +51,16 @@ export class SummariesAhead {
       open: { ...unasked(place.number + 1), context, reading },
       workContract: input.workContract,
     };
-    await this.begin(next, 0);
+    await this.begin(next);
   }
 
   /**
-   * Begins the packet that the plan of `next` wants, where it spends at least this part of its budget and none is being
-   * written. Two that ask in the same moment may both begin it: it is the same packet, and kept once.
+   * Begins the packet that the plan of `next` wants, where none is being written. Two that ask in the same moment may both begin it: it is the same packet, and kept once.
    */
-  async begin(next: PlanFor, leastSpent: number): Promise<Begun> {
+  async begin(next: PlanFor): Promise<Begun> {
     const { plan } = await this.#planning.plan(next);
     const { wants, packet } = plan;
-    if (wants === null || packet === null || plan.spentTokens < leastSpent * plan.budgetTokens)
-      return { wants, actor: null };
+    if (wants === null || packet === null) return { wants, actor: null };
     const { ref, head } = next;
     const input = { ...wants, bytes: packet.bytes, head };
     const actor = await commitToSession(this.#engine, ref, async (builder) => {

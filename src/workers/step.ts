@@ -163,7 +163,7 @@ async function send(
 }
 
 function answered(deps: WorkerDeps, sending: Sending, reply: ChatReply, written: RecordDraft): CallResult {
-  const { place, prepared, pinned, step, bound, input } = sending;
+  const { place, prepared, step, bound, input } = sending;
   const content = withOwnIds(reply.content, place.number, step);
   const offered = new Set(input.prefix.tools.map(({ name }) => name));
   const traits = {
@@ -178,18 +178,25 @@ function answered(deps: WorkerDeps, sending: Sending, reply: ChatReply, written:
     turnId,
     body: { step, content: [...content], finish: reply.finish },
   };
-  const planned = prepared.planDraft === null ? [] : [prepared.planDraft];
-  const before = [...pinned.drafts, ...planned, written, message];
-  const prefix = pinned.pins ? { prefix: { digest: pinned.prefix.digest, draft: pinned.stored } } : {};
+  const before = [...madeOf(sending), written, message];
   return {
     kind: 'done',
     output: facts as unknown as Json,
     additions: (takeEvidence) => ({
       ...withRefusedCalls(before, content, turnId, step, takeEvidence),
-      ...prefix,
+      ...pinnedBy(sending),
     }),
     onClose: facts.kind === 'answer' ? dueProbe(deps, bound.leg, input.profile) : [],
   };
+}
+
+/** The records a request can be made of again: first in the hop, in this order. */
+function madeOf({ pinned, prepared }: Sending): readonly RecordDraft[] {
+  return [...pinned.drafts, ...(prepared.planDraft === null ? [] : [prepared.planDraft])];
+}
+
+function pinnedBy({ pinned: { pins, prefix, stored } }: Sending): Pick<Additions, 'prefix'> {
+  return pins ? { prefix: { digest: prefix.digest, draft: stored } } : {};
 }
 
 /** A provider's ids may repeat across steps; ours are of the session, and the same on every replay. */
@@ -266,10 +273,11 @@ function refused(
 }
 
 function overLength(
-  { prepared, input, bound, claim }: Sending,
+  sending: Sending,
   limitTokens: number | undefined,
   drafts: readonly RecordDraft[],
 ): CallResult {
+  const { prepared, input, bound, claim } = sending;
   const rejectedTokens = Math.ceil(prepared.assembled.requestBytes * input.profile.tokensPerByte.value);
   const feedback: RecordDraft = {
     kind: 'capacity-feedback',
@@ -284,6 +292,6 @@ function overLength(
   return {
     kind: 'done',
     output: { kind: 'over-length' },
-    additions: () => ({ drafts: [...drafts, feedback] }),
+    additions: () => ({ drafts: [...madeOf(sending), ...drafts, feedback], ...pinnedBy(sending) }),
   };
 }

@@ -33,8 +33,11 @@ export const readTool = tolerateBlanks(
       if (opened.kind === 'directory') return failure(await describeDirectory(folder, opened));
       try {
         if (await isBinary(opened.handle)) return success(await describeBinary(opened));
-        if (range === undefined) return await readWhole(opened, context.signal);
-        return await readLines(opened, boundsOf(range), context);
+        const output =
+          range === undefined
+            ? await readWhole(opened, context.signal)
+            : await readLines(opened, boundsOf(range), context);
+        return output.isError ? output : { ...output, files: [{ kind: 'read', path: opened.path }] };
       } finally {
         await opened.handle.close();
       }

@@ -46,7 +46,7 @@ export function expectEachTurnOnce(session: GateSession, request: ChatRequest, l
   expect(none).toBe(isAfterReset(request) ? shown.size : leftOut);
 }
 
-export function isAfterReset({ messages }: ChatRequest): boolean {
+function isAfterReset({ messages }: ChatRequest): boolean {
   return allText(messages).includes('<handoff>');
 }
 

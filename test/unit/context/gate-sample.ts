@@ -47,7 +47,7 @@ export const asked = (number: number, about: string): string =>
 /** What only the whole result holds: no digest shows the middle of a long text. */
 const hidden = (number: number): string => `hidden${number}middle`;
 
-export function longResult(number: number, lines: number): string {
+function longResult(number: number, lines: number): string {
   const line = (at: number) => `line ${at} of the log of matter m${number}q says that all was well`;
   const all = Array.from({ length: lines }, (_, at) => line(at));
   all.splice(Math.floor(lines / 2), 0, hidden(number));
