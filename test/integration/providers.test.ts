@@ -171,7 +171,7 @@ describe('over a real connection', () => {
     });
   });
 
-  it('PRO-02 posts an OpenAI chat completion that asks for usage and names its prefix', async () => {
+  it('PRO-02 ASM-04 posts an OpenAI chat completion that asks for usage and names its prefix', async () => {
     server.script(whole(openAiDialect.text(['A cat.'], COUNTS)));
     await providerAt(server, 'openai', '/v1').call(REQUEST, options);
     const { method, path, headers, body } = server.last();

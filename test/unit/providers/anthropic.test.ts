@@ -120,7 +120,7 @@ describe('the Anthropic request', () => {
     expect(body.tools?.[0]).not.toHaveProperty('cache_control');
   });
 
-  it('PRO-01 marks no more than four: the prefix and the latest messages', () => {
+  it('PRO-01 ASM-04 marks no more than four: the prefix and the latest messages', () => {
     expect(marks({ system: 's', messages, ...hints(-1, 0, 1, 2, 4, 5) })).toEqual([
       'system',
       'm2',
