@@ -32,7 +32,7 @@ const MET = [
   'calls retried',
   'timers fired',
   'turns steered',
-  'packets',
+  'resets',
   'claims from memory',
   'upgrades',
   'events left to another release',

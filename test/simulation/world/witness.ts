@@ -67,6 +67,7 @@ export interface Trouble {
 
 const COUNTED_RECORDS: Readonly<Record<string, string>> = {
   packet: 'packets',
+  reset: 'resets',
   'late-result': 'results too late',
   'turn-steered': 'turns steered',
   'call-retrying': 'calls retried',
