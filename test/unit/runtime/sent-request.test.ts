@@ -217,7 +217,7 @@ describe('a request made again from the records', () => {
     LIMIT_MS,
   );
 
-  it('ASM-03 is none of a step that never was, nor of one that never got a plan kept', async () => {
+  it('ASM-03 is none of a step that never was; one that was refused is made again too', async () => {
     const lived = await live({
       before: 0,
       window: 200_000,
@@ -230,9 +230,10 @@ describe('a request made again from the records', () => {
     const deps = { store: engine.store, requests, configs: new SessionConfigs(engine) };
     const head = (await engine.store.loadSession(lived.ref, null))?.session.liveHead ?? '';
     const [turn = ''] = lived.turns;
-    // The first step was refused as too long before a plan was kept; the second was answered.
-    expect(await rebuildSent(deps, lived.ref, { turn, head }, 1)).toBeNull();
-    expect((await rebuildSent(deps, lived.ref, { turn, head }, 2))?.same).toBe(true);
+    const refused = await rebuildSent(deps, lived.ref, { turn, head }, 1);
+    expect(refused).toMatchObject({ same: true, receipt: { settlement: 'over_length' } });
+    const answered = await rebuildSent(deps, lived.ref, { turn, head }, 2);
+    expect(answered).toMatchObject({ same: true, receipt: { settlement: 'answered' } });
     expect(await rebuildSent(deps, lived.ref, { turn, head }, 3)).toBeNull();
   });
 });
