@@ -16,6 +16,8 @@ export const RELEVANCE_FLOOR = 0.5;
 /** A link below this runs over what most turns share, such as a file that is read every time. */
 const LINK_FLOOR = 0.15;
 const ANAPHORA_VALUE = 1;
+/** Where more turns match, the best: a history of many that are alike would else fall into as many pieces. */
+const MOST_PROMOTED = 16;
 
 /** By position; nothing speaks for a turn of strength 0. */
 export interface Signals {
@@ -50,7 +52,18 @@ export function signalsOf(input: PlanInput<TurnIndex>, from: number): Signals {
     raise(position, matches[position] ?? 0, 'relevance');
   const reached = linkedTurns(index, query, continues, from);
   for (const [position, { value }] of reached) if (value >= LINK_FLOOR) raise(position, value, 'link');
+  keepBest(strength, from);
   return { strength, by, reached, pointedAt, continues };
+}
+
+/** What is pointed back at has the highest value there is, and the newest of equals stay. */
+function keepBest(strength: Float64Array, from: number): void {
+  const raised: number[] = [];
+  for (let position = from; position < strength.length; position++)
+    if ((strength[position] ?? 0) > 0) raised.push(position);
+  if (raised.length <= MOST_PROMOTED) return;
+  raised.sort((one, other) => (strength[other] ?? 0) - (strength[one] ?? 0) || other - one);
+  for (const position of raised.slice(MOST_PROMOTED)) strength[position] = 0;
 }
 
 /** The end of the thread that goes on, else the last turn: also where another subject came in between. */

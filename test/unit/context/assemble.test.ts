@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../../src/context/assemble/assemble.ts';
 import { renderFull } from '../../../src/context/assemble/full-record.ts';
+import { escapeMarkers } from '../../../src/context/assemble/markers.ts';
 import { renderOpen } from '../../../src/context/assemble/open-turn.ts';
 import { packetMessages } from '../../../src/context/assemble/packet-piece.ts';
 import { buildPrefix } from '../../../src/context/assemble/prefix.ts';
+import { recordText } from '../../../src/context/assemble/record-text.ts';
 import { NO_TAIL, renderTail } from '../../../src/context/assemble/tail.ts';
 import { rendered, weighMessages } from '../../../src/context/assemble/weigh.ts';
 import { blake3Hex } from '../../../src/ledger/chain.ts';
@@ -110,6 +112,13 @@ describe('assembling a request', () => {
         for (const at of saidBefore.keys()) expect(textOf(messages)).toContain(`more ${at}`);
       }),
     );
+  });
+
+  it('EVI-03 a turn as text names its evidence in words that no marker is made of', () => {
+    const text = recordText(viewOf(answered));
+    expect(text).toContain('asked: where is it?');
+    expect(text).toMatch(/\(e\d+/u);
+    expect(escapeMarkers(text)).toBe(text);
   });
 
   it('ASM-02 within a turn the next step’s request is this one and new blocks', () => {

@@ -22,6 +22,19 @@ describe('the share held for promoted turns', () => {
     expect(numbersAs(planWith([200], newSizes, 1_002, 0), 'full')).toEqual([2, 3, 4]);
   });
 
+  it('PLN-06 PLN-07 promotes at most sixteen turns, those that match best and then the newest', () => {
+    const index = indexOf(
+      Array.from({ length: 60 }, () => old(10)).concat(Array.from({ length: 40 }, () => recent(10))),
+    );
+    const likeness = (number: number) => (number === 3 ? 0.9 : number <= 60 ? 0.6 : 0);
+    const plan = planOf({ index, budget: 400, query: { text: 'glacier' }, likeness });
+    const numbers = plan.promoted.map(({ number }) => number);
+    expect(numbers.toSorted((one, other) => one - other)).toEqual([
+      3,
+      ...Array.from({ length: 15 }, (_, at) => 46 + at),
+    ]);
+  });
+
   it('PLN-06 every promoted turn is whole where together they cost no more than the share', () => {
     const tally = new Tally();
     const sizes = (min: number) =>
