@@ -1,12 +1,9 @@
 /** The cards of a session: listed, and what people made of them. */
+
 import { z } from 'zod';
 import { listPresentations } from '../db/queries/list-presentations.ts';
-import {
-  presentationNotFound,
-  presentationOrdinal,
-  type Said,
-  sayOfPresentation,
-} from '../runtime/presentations.ts';
+import { ordinalOf } from '../ledger/ids.ts';
+import { presentationNotFound, type Said, sayOfPresentation } from '../runtime/presentations.ts';
 import { presentationAnswer } from './context-answers.ts';
 import * as schemas from './context-schemas.ts';
 import { type ApiContext, type Call, type Route, route } from './contract.ts';
@@ -84,7 +81,7 @@ async function listed(
 ) {
   await theSession(context, call);
   const { limit, cursor } = call.query;
-  const after = cursor === undefined ? 0 : (presentationOrdinal(cursor) ?? 0);
+  const after = cursor === undefined ? 0 : (ordinalOf('p', cursor) ?? 0);
   const ref = { tenant: call.caller.tenant, session: call.id };
   const rows = await listPresentations(context.services.pool, ref, { after, limit: limit + 1 });
   const page = rows.slice(0, limit);
@@ -104,7 +101,7 @@ async function say<Body>(context: ApiContext, call: Call<Body>, said: (presentat
   const { engine, pool } = context.services;
   const { p = '' } = call.inPath;
   const ref = { tenant: call.caller.tenant, session: call.id };
-  const ordinal = presentationOrdinal(p);
+  const ordinal = ordinalOf('p', p);
   const [card] = ordinal === null ? [] : await listPresentations(pool, ref, { after: ordinal - 1, limit: 1 });
   if (card === undefined || card.ordinal !== ordinal) throw presentationNotFound(p);
   const record = await sayOfPresentation(engine, ref, card, said(p));

@@ -6,6 +6,7 @@ import { digestOf, narrationOf } from './assemble/full-record.ts';
 import { escapeMarkers } from './assemble/markers.ts';
 import { firstSentence } from './first-sentence.ts';
 import { linksOf } from './links/observed.ts';
+import { oneLine } from './one-line.ts';
 
 /** Up to so many words a text stands as it is; a longer one by its first sentence. */
 const VERBATIM_WORDS = 60;
@@ -99,8 +100,4 @@ function shortened(args: Json): Json {
 
 function inShort(text: string): string {
   return firstSentence(text, VERBATIM_WORDS);
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/gu, ' ').trim();
 }

@@ -28,5 +28,11 @@ export const DRAIN_CHILD = 'drain';
 export const FOLD_CHILD = 'fold';
 export const COLLECT_CHILD = 'collect';
 
+/** The number in an id such as `e7` or `p3`; null for a text that is no such id. Larger ones are no integer of the database. */
+export function ordinalOf(letter: 'e' | 'p', id: string): number | null {
+  const ordinal = new RegExp(`^${letter}([1-9]\\d{0,8})$`, 'u').exec(id)?.[1];
+  return ordinal === undefined ? null : Number(ordinal);
+}
+
 export const presentationId = (ordinal: number): string => `p${ordinal}`;
 export const evidenceId = (ordinal: number): string => `e${ordinal}`;

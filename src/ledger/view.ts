@@ -99,10 +99,20 @@ export function foldTurn(records: readonly RecordView[]): TurnView {
 
 function openTurn(record: RecordView): TurnDraft {
   const body = record.body as BodyOf<'turn-accepted'>;
+  const { number, input, metadata } = body;
+  return { ...blank(number), turnId: record.turnId ?? '', input, metadata, lastSeq: record.seq };
+}
+
+/** A turn nobody asked yet. */
+export function unasked(number: number): TurnView {
+  return blank(number);
+}
+
+function blank(number: number): TurnDraft {
   return {
-    turnId: record.turnId ?? '',
-    number: body.number,
-    input: body.input,
+    turnId: '',
+    number,
+    input: [],
     context: null,
     reading: null,
     plan: null,
@@ -112,9 +122,9 @@ function openTurn(record: RecordView): TurnDraft {
     steered: [],
     presentations: [],
     reset: null,
-    metadata: body.metadata,
+    metadata: undefined,
     closed: null,
-    lastSeq: record.seq,
+    lastSeq: 0,
   };
 }
 

@@ -4,6 +4,7 @@ import { searchTurns } from '../context/relevance/search.ts';
 import { TurnIndex } from '../context/relevance/turn-index.ts';
 import { cardLine } from '../context/turn-card.ts';
 import type { Loaded, SessionRef, Store, TenantTurn, TurnPlace } from '../db/contract.ts';
+import { ordinalOf } from '../ledger/ids.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { parseBody } from '../ledger/kinds.ts';
 import type { FoundInSessions, FoundTurn, RememberedTurn, SessionMemory } from '../tools/contract.ts';
@@ -80,8 +81,8 @@ function byOrdinal(
   id: string,
   read: (ordinal: number) => Promise<string | null>,
 ): Promise<string | null> {
-  const ordinal = new RegExp(`^${letter}([1-9]\\d{0,8})$`, 'u').exec(id)?.[1];
-  return ordinal === undefined ? Promise.resolve(null) : read(Number(ordinal));
+  const ordinal = ordinalOf(letter, id);
+  return ordinal === null ? Promise.resolve(null) : read(ordinal);
 }
 
 async function searchSessions(

@@ -2,7 +2,7 @@
 import type { AcceptState, SessionRef, Store } from '../db/contract.ts';
 import { readLexically } from '../intent/reading.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
-import type { TurnView } from '../ledger/view.ts';
+import { type TurnView, unasked } from '../ledger/view.ts';
 import type { Leg } from '../providers/contract.ts';
 import type { ToolSurface } from '../tools/surface.ts';
 import type { Engine } from './engine.ts';
@@ -58,27 +58,6 @@ export async function nextTurnFor(
     prefixBytes: sessionPrefix(config, surface).bytes,
     open: text === null ? bare : asked(bare, text, { utc: nowUtc, timezone }),
     workContract,
-  };
-}
-
-/** A turn nobody asked yet: planned for its room alone. */
-export function unasked(number: number): TurnView {
-  return {
-    turnId: '',
-    number,
-    input: [],
-    context: null,
-    reading: null,
-    plan: null,
-    rejections: [],
-    steps: [],
-    steering: [],
-    steered: [],
-    presentations: [],
-    reset: null,
-    metadata: undefined,
-    closed: null,
-    lastSeq: 0,
   };
 }
 

@@ -36,6 +36,7 @@ export interface Planned {
   /** The record of the reset that stands before the history. */
   readonly reset: number | null;
   readonly open: Rendered;
+  readonly tail: string | null;
 }
 
 export class Planning {
@@ -52,8 +53,11 @@ export class Planning {
     const known = await this.#indexes.get(ref, { head, epoch, before: open.number }, toPlan);
     const resetSeq = open.reset?.seq ?? known.reset;
     const reset = resetSeq === null ? null : await this.#turns.reset(ref, resetSeq);
-    const weigh = (tail: TailInput): Rendered => rendered(renderOpen(open, renderTail(open, tail)));
-    const bare = weigh({ ...NO_TAIL, workContract });
+    const render = (input: TailInput) => {
+      const tail = renderTail(open, input);
+      return { open: rendered(renderOpen(open, tail)), tail };
+    };
+    const bare = render({ ...NO_TAIL, workContract });
     const input = (openTurnBytes: number): PlanInput<TurnIndex> => ({
       profile: request.profile,
       options: request.options,
@@ -65,15 +69,15 @@ export class Planning {
       query: queryOf(open),
       packets: known.packets,
     });
-    const first = input(bare.bytes);
+    const first = input(bare.open.bytes);
     const plan = planTurns(first);
     const tail = await this.tail(ref, head, open, plan.runs, workContract);
-    if (tail.thread.length === 0) return { plan, input: first, known, reset: resetSeq, open: bare };
+    if (tail.thread.length === 0) return { plan, input: first, known, reset: resetSeq, ...bare };
     // What the tail lists takes room of its own; the list itself stays that of the final plan.
-    const second = input(weigh(tail).bytes);
+    const second = input(render(tail).open.bytes);
     const final = planTurns(second);
     const listed = await this.tail(ref, head, open, final.runs, workContract);
-    return { plan: final, input: second, known, reset: resetSeq, open: weigh(listed) };
+    return { plan: final, input: second, known, reset: resetSeq, ...render(listed) };
   }
 
   /** The sections of the tail that follow from a plan: the same for as long as the plan stands. */

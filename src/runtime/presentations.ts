@@ -5,18 +5,9 @@ import type { BodyOf } from '../ledger/kinds.ts';
 import type { Engine } from './engine.ts';
 import { commitToSession } from './session-commit.ts';
 
-/** Numbers beyond it are no card's, and no integer of the database. */
-const ID = /^p([1-9]\d{0,8})$/u;
-
 export type Said =
   | { readonly kind: 'presentation-feedback'; readonly body: BodyOf<'presentation-feedback'> }
   | { readonly kind: 'presentation-selection'; readonly body: BodyOf<'presentation-selection'> };
-
-/** null for what is no card's id. */
-export function presentationOrdinal(id: string): number | null {
-  const ordinal = ID.exec(id)?.[1];
-  return ordinal === undefined ? null : Number(ordinal);
-}
 
 /**
  * The sequence number of the record; null where there is no such session. `turn` is the one

@@ -18,7 +18,7 @@ import type { Json } from '../ledger/json.ts';
 import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
 import type { TurnView } from '../ledger/view.ts';
 import type { Planned, Planning } from './planning.ts';
-import { foldRecords, type TurnCache } from './turn-cache.ts';
+import type { TurnCache } from './turn-cache.ts';
 
 /** New turns of a packet that a turn waits for; a longer chain is summarised beside the turns. */
 const AWAITED_TURNS = 32;
@@ -27,6 +27,8 @@ const PACKET_CARDS = 96;
 
 export interface RequestInput {
   readonly claim: Claim;
+  /** The turn as the claim brought it. */
+  readonly open: TurnView;
   readonly place: TurnPlace;
   readonly prefix: Prefix;
   readonly profile: CapacityProfile;
@@ -83,18 +85,17 @@ export class RequestBuilder {
   }
 
   async prepare(input: RequestInput): Promise<PreparedRequest> {
-    const { claim, place, prefix, options, maxTokens, workContract } = input;
-    const open = openTurn(claim.records);
+    const { claim, open, place, prefix, options, maxTokens, workContract } = input;
     const ref = claim.loaded.session;
     const frozen = standingPlan(open);
-    const planned = frozen === null ? await this.#plan(input, open) : null;
+    const planned = frozen === null ? await this.#plan(input) : null;
     if (planned !== null && !input.packetless) {
       const wanted = awaitedPacket(planned);
       if (wanted !== null) return wanted;
     }
-    const plan = frozen ?? planBody(open, input, planned);
+    const plan = frozen ?? planBody(input, planned);
     const request = { ref, head: place.head, open, plan, prefix, maxTokens, workContract };
-    const tail = await this.#tail(request);
+    const tail = planned === null ? await this.#tail(request) : planned.tail;
     const piece = planned?.open ?? rendered(renderOpen(open, tail));
     const outgrown = outgrows(request, options, piece.bytes, tail);
     if (outgrown !== null) return outgrown;
@@ -130,8 +131,8 @@ export class RequestBuilder {
     return renderTail(open, await this.#planning.tail(ref, head, open, plan.runs, workContract));
   }
 
-  #plan(input: RequestInput, open: TurnView): Promise<Planned> {
-    const { claim, place, prefix, profile, options, workContract } = input;
+  #plan(input: RequestInput): Promise<Planned> {
+    const { claim, open, place, prefix, profile, options, workContract } = input;
     return this.#planning.plan({
       ref: claim.loaded.session,
       head: place.head,
@@ -177,10 +178,6 @@ export class RequestBuilder {
   }
 }
 
-export function openTurn(records: Parameters<typeof foldRecords>[0]): TurnView {
-  return foldRecords(records);
-}
-
 export function profileOf(plan: PlanBody): CapacityProfile {
   return plan.profile as unknown as CapacityProfile;
 }
@@ -220,7 +217,8 @@ function awaitedPacket({ plan: { wants, packet }, known }: Planned): WantedPacke
   return to - covered <= AWAITED_TURNS ? { kind: 'packet-wanted', from, to, bytes } : null;
 }
 
-function planBody(open: TurnView, input: RequestInput, planned: Planned | null): PlanBody {
+function planBody(input: RequestInput, planned: Planned | null): PlanBody {
+  const { open } = input;
   if (planned === null) throw new Error(`turn ${open.turnId} has no plan`);
   const { plan, known } = planned;
   const { packet } = plan;

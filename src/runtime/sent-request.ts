@@ -6,9 +6,10 @@ import type { RawRecord, SessionRef, Store } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import { storedPrefix } from './prefix.ts';
-import { openTurn, type PlanBody, type RequestBuilder } from './request.ts';
+import type { PlanBody, RequestBuilder } from './request.ts';
 import { sessionPlan } from './session-plan.ts';
 import type { SessionConfigs } from './sessions.ts';
+import { foldRecords } from './turn-cache.ts';
 
 export interface SentDeps {
   readonly store: Store;
@@ -96,7 +97,7 @@ async function assembleAgain(
   if (before.some(isErased)) return null;
   const [config, prefix] = await Promise.all([configs.get(ref), storedPrefix(store, ref, plan.prefixDigest)]);
   const { maxTokens, workContract } = sessionPlan(config);
-  return requests.assemble({ ref, head, open: openTurn(before), plan, prefix, maxTokens, workContract });
+  return requests.assemble({ ref, head, open: foldRecords(before), plan, prefix, maxTokens, workContract });
 }
 
 /** An erased body is null, whatever its type says. */

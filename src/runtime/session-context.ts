@@ -5,8 +5,9 @@ import type { SessionRef, Store } from '../db/contract.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import type { HeadIndexes } from './head-index.ts';
 import { storedPrefix } from './prefix.ts';
-import { openTurn, type PlanBody, profileOf } from './request.ts';
+import { type PlanBody, profileOf } from './request.ts';
 import type { TurnCache } from './turn-cache.ts';
+import { foldRecords } from './turn-cache.ts';
 
 export interface ContextDeps {
   readonly store: Store;
@@ -39,7 +40,7 @@ export async function contextOf(
 ): Promise<SessionContext | null> {
   const stored = await store.turnRecords(ref, turn);
   const records = stored.filter(({ body }) => (body as string | null) !== null);
-  const { plan } = openTurn(records);
+  const { plan } = foldRecords(records);
   if (plan === null) return null;
   const profile = profileOf(plan);
   const [prefix, known, reset] = await Promise.all([

@@ -4,12 +4,12 @@
  */
 import type { TurnRange } from '../context/plan/contract.ts';
 import type { ActorRef } from '../db/contract.ts';
+import { unasked } from '../ledger/view.ts';
 import { SUMMARY_MACHINE, SUMMARY_VERSION } from '../machines/summary.ts';
 import { beginActor } from './actor.ts';
 import type { Engine } from './engine.ts';
-import { unasked } from './next-turn.ts';
 import type { PlanFor, Planning } from './planning.ts';
-import { openTurn, type PlanBody, type RequestInput } from './request.ts';
+import type { PlanBody, RequestInput } from './request.ts';
 import { commitToSession } from './session-commit.ts';
 
 /** Below this part one more turn does not fill it: nothing is planned. */
@@ -38,7 +38,7 @@ export class SummariesAhead {
     if (plan.packet === null && plan.spentTokens < HALF_FULL * plan.budgetTokens) return;
     const { epoch } = claim.loaded.session;
     // The tail of the next turn weighs about what this one's did; without it the packet would end too early.
-    const { context, reading } = openTurn(claim.records);
+    const { context, reading } = input.open;
     const { tenant, session } = ref;
     const next: PlanFor = {
       ref: { tenant, session },

@@ -6,8 +6,8 @@ import type { Claim, TurnPlace } from '../db/contract.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import { type TurnView, visibleText } from '../ledger/view.ts';
 import type { JobRef } from '../queues/contract.ts';
-import { openTurn } from '../runtime/request.ts';
 import type { CallResult } from '../runtime/side-call.ts';
+import { foldRecords } from '../runtime/turn-cache.ts';
 import type { WorkerDeps } from './deps.ts';
 import { openSummariser } from './summarise.ts';
 
@@ -23,7 +23,7 @@ export async function performHandoff(
   const turn = claim.loaded.actor.turn ?? '';
   const place = claim.loaded.turn;
   if (place === null) throw new Error(`the handoff of ${ref.actor} has no turn`);
-  const open = openTurn(await deps.host.engine.store.turnRecords(ref, turn));
+  const open = foldRecords(await deps.host.engine.store.turnRecords(ref, turn));
   const summariser = await openSummariser(deps, ref, claim);
   const request =
     summariser === null

@@ -8,8 +8,8 @@ import { byteLength, canonicalJson } from '../ledger/json.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import { visibleText } from '../ledger/view.ts';
 import type { JobRef } from '../queues/contract.ts';
-import { openTurn } from '../runtime/request.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
+import { foldRecords } from '../runtime/turn-cache.ts';
 import type { BoundLeg, WorkerDeps } from './deps.ts';
 import { receipt } from './receipt.ts';
 
@@ -26,7 +26,7 @@ async function performIntent(
   claim: Claim,
   signal: AbortSignal,
 ): Promise<CallResult> {
-  const open = openTurn(claim.records);
+  const open = foldRecords(claim.records);
   const config = await deps.configs.get(ref);
   const bound = deps.leg(config.leg);
   if (bound === null) {

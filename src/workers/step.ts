@@ -12,9 +12,10 @@ import type { CallOutcome } from '../providers/contract.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/additions.ts';
 import { type StepPrefix, sessionPrefix, stepPrefix } from '../runtime/prefix.ts';
-import { openTurn, type PlanBody, type PreparedRequest, type RequestInput } from '../runtime/request.ts';
+import type { PlanBody, PreparedRequest, RequestInput } from '../runtime/request.ts';
 import { sessionPlan } from '../runtime/session-plan.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
+import { foldRecords } from '../runtime/turn-cache.ts';
 import { DeltaStream, turnTopic } from './deltas.ts';
 import type { BoundLeg, WorkerDeps } from './deps.ts';
 import { dueProbe } from './due-probe.ts';
@@ -65,7 +66,7 @@ async function performStep(
       message: `leg "${config.leg}" is not configured`,
       drafts: [],
     };
-  const open = openTurn(claim.records);
+  const open = foldRecords(claim.records);
   const { store } = deps.host.engine;
   const built = sessionPrefix(config, deps.surface);
   const [profile, pinned] = await Promise.all([
@@ -74,6 +75,7 @@ async function performStep(
   ]);
   const input: RequestInput = {
     claim,
+    open,
     place,
     prefix: pinned.prefix,
     profile,

@@ -1,5 +1,6 @@
 /** What changes every turn, placed in the directive's message before its own text, captured once per turn. */
 import type { TurnView } from '../../ledger/view.ts';
+import { oneLine } from '../one-line.ts';
 import { escapeMarkers, tagged } from './markers.ts';
 import type { ThreadLine } from './thread.ts';
 
@@ -29,7 +30,7 @@ export function renderTail(turn: TurnView, { workContract, thread }: TailInput):
 }
 
 function threadLine({ number, asked, paused }: ThreadLine): string {
-  return escapeMarkers(`T${number}${paused ? ' (earlier, paused)' : ''}: ${asked.replace(/\s+/gu, ' ')}`);
+  return escapeMarkers(`T${number}${paused ? ' (earlier, paused)' : ''}: ${oneLine(asked)}`);
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { blake3Hex } from '../../ledger/chain.ts';
 import { TurnwrightError } from '../../ledger/errors.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../ledger/json.ts';
+import { oneLine } from '../one-line.ts';
 import { type Problems, problemsOf, unusable } from './explain.ts';
 
 /** Short enough that `emit_<type>_card` stays within the 64 characters providers accept. */
@@ -75,17 +76,13 @@ function checkPayload<Schema extends z.ZodObject>(
       ok: true,
       payload: JSON.parse(canonical) as JsonObject,
       payloadDigest: blake3Hex(canonical),
-      title: oneLine(spec.title(result.data)) || spec.type,
-      identity: oneLine(spec.identity(result.data)),
+      title: oneLine(spec.title(result.data).toWellFormed()) || spec.type,
+      identity: oneLine(spec.identity(result.data).toWellFormed()),
     };
   } catch (error) {
     // A declaration's own code failed, or the payload nests too deep to walk.
     return { ok: false, problems: unusable(error) };
   }
-}
-
-function oneLine(text: string): string {
-  return text.toWellFormed().replace(/\s+/gu, ' ').trim();
 }
 
 /** Types say most of this already, but cards are also declared in JavaScript. */

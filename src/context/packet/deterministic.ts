@@ -2,7 +2,8 @@
 import { byteLength } from '../../ledger/json.ts';
 import type { TurnCard } from '../../ledger/turn-card.ts';
 import { escapeMarkers } from '../assemble/markers.ts';
-import { EVIDENCE_BYTES, evidenceOf, evidenceSection, oneLine, weigh } from './frame.ts';
+import { oneLine } from '../one-line.ts';
+import { EVIDENCE_BYTES, evidenceOf, evidenceSection, weigh } from './frame.ts';
 import { PACKET } from './wording.ts';
 
 /** The part of what is left below the head that turns may not take while there is evidence to name. */

@@ -2,6 +2,7 @@
 import { byteLength } from '../../ledger/json.ts';
 import type { TurnCard } from '../../ledger/turn-card.ts';
 import { escapeMarkers } from '../assemble/markers.ts';
+import { oneLine } from '../one-line.ts';
 import { PACKET } from './wording.ts';
 
 /** What the evidence lines of a packet may take, their heading included. */
@@ -79,11 +80,6 @@ export function evidenceSection({ lines, complete }: PacketEvidence, maxBytes: n
 /** Bytes of a line and of the break before it. */
 export function weigh(line: string): number {
   return byteLength(line) + 1;
-}
-
-/** Line breaks and runs of spaces become one space. */
-export function oneLine(text: string): string {
-  return text.replace(/\s+/gu, ' ').trim();
 }
 
 function evidenceText({ id, tool, args, turn, shape }: EvidenceLine): string {

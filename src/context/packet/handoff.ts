@@ -3,8 +3,8 @@ import { byteLength, canonicalJson } from '../../ledger/json.ts';
 import { type TurnView, toolCalls, visibleText } from '../../ledger/view.ts';
 import { digestOf } from '../assemble/full-record.ts';
 import { escapeMarkers } from '../assemble/markers.ts';
+import { oneLine } from '../one-line.ts';
 import { fitLines } from './fit-lines.ts';
-import { oneLine } from './frame.ts';
 import { HANDOFF } from './wording.ts';
 
 /** Characters a text made without a model shows at least, where the budget allows. */

@@ -3,9 +3,10 @@ import { byteLength } from '../../ledger/json.ts';
 import type { TracedCall, TurnCard } from '../../ledger/turn-card.ts';
 import { escapeMarkers } from '../assemble/markers.ts';
 import { weighMessages } from '../assemble/weigh.ts';
+import { oneLine } from '../one-line.ts';
 import type { ChatMessage, ChatRequest } from '../request.ts';
 import { fitLines } from './fit-lines.ts';
-import { oneLine, weigh } from './frame.ts';
+import { weigh } from './frame.ts';
 import { HANDOFF, HANDOFF_REPLY_TOKENS, SUMMARY, SUMMARY_REPLY_TOKENS } from './wording.ts';
 
 /** What a handoff's transcript leaves of the ceiling for all else. */

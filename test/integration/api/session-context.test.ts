@@ -49,8 +49,9 @@ describe('what requests of a session carry', () => {
       const session = await harbour(120);
       // The model's ratio is learnt first, so that the turn is sized by the same figures.
       await ask(session, 'Good morning.');
+      // At rest: upkeep folds what has ended, and that is a change of its own.
       await until('nothing runs', async () =>
-        (await stored(session))?.actors.every(({ status }) => status === 'done'),
+        (await stored(session))?.actors.every(({ status, compacted }) => status === 'done' && compacted),
       );
       const text = `What was said of the ${shipOf(7)} and her tons of coal?`;
       const [before, calls] = [await timeless(session), api.stack.sim.calls().length];

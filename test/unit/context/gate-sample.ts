@@ -11,6 +11,7 @@ import type { TurnView } from '../../../src/ledger/view.ts';
 import type { PreparedRequest } from '../../../src/runtime/request.ts';
 import { sessionPlan } from '../../../src/runtime/session-plan.ts';
 import type { SessionConfig } from '../../../src/runtime/sessions.ts';
+import { foldRecords } from '../../../src/runtime/turn-cache.ts';
 import { defineTool } from '../../../src/tools/define.ts';
 import {
   type CallSaid,
@@ -173,6 +174,7 @@ export async function prepareOpen(
   };
   return requests.prepare({
     claim,
+    open: foldRecords(claim.records),
     place,
     prefix,
     profile,
