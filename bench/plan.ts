@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import pg from 'pg';
 import { createLogger } from '../src/app/logger.ts';
 import { openServices, type Services } from '../src/app/services.ts';
-import { metadataProfile } from '../src/context/capacity/bind.ts';
+import { metadataProfile } from '../src/context/capacity/metadata.ts';
 import { planOptions } from '../src/context/plan/options.ts';
 import { readLexically } from '../src/intent/reading.ts';
 import { unasked } from '../src/ledger/view.ts';
@@ -97,7 +97,7 @@ async function measure(
       toPlan: null,
       profile: profile(),
       options: planOptions({ steady: true, wholeShare: 0.5, safetyMarginRatio: 0.03 }),
-      prefixBytes: PREFIX_BYTES,
+      prefix: { bytes: PREFIX_BYTES, digest: '' },
       open: {
         ...unasked(turns + 1),
         input: [{ type: 'text', text }],
@@ -158,6 +158,8 @@ function profile() {
     operatorMaxOutput: 512,
     providerWindow: null,
     providerMaxOutput: null,
+    catalogueWindow: null,
+    catalogueMaxOutput: null,
     metadataDigest: null,
     probedAtMs: 1,
   });

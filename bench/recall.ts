@@ -7,7 +7,7 @@
 
 import { renderOpen } from '../src/context/assemble/open-turn.ts';
 import { rendered } from '../src/context/assemble/weigh.ts';
-import { metadataProfile } from '../src/context/capacity/bind.ts';
+import { metadataProfile } from '../src/context/capacity/metadata.ts';
 import type { ChatMessage, ChatRequest } from '../src/context/request.ts';
 import { byteLength, canonicalJson, type JsonObject } from '../src/ledger/json.ts';
 import { finalAnswer, visibleText } from '../src/ledger/view.ts';
@@ -177,6 +177,8 @@ function profile() {
     operatorMaxOutput: MODEL.maxOutputTokens,
     providerWindow: null,
     providerMaxOutput: null,
+    catalogueWindow: null,
+    catalogueMaxOutput: null,
     metadataDigest: null,
     probedAtMs: 1,
   });

@@ -3,7 +3,7 @@ import { createLegs } from '../src/app/legs.ts';
 import { createLogger } from '../src/app/logger.ts';
 import { openServices } from '../src/app/services.ts';
 import { startWorkers } from '../src/app/worker-host.ts';
-import type { BoundLeg } from '../src/workers/index.ts';
+import type { BoundLeg } from '../src/runtime/model-calls.ts';
 import { watchClosings } from './closings.ts';
 import { type HeldCall, HOLD_TOOL, HOLDING_LEG, heldProvider, holdTool } from './held-calls.ts';
 import { benchConfig, INSTANT_LEG } from './settings.ts';

@@ -188,6 +188,7 @@ CREATE TABLE "turnwright"."sessions" (
 	"next_presentation" integer NOT NULL,
 	"prefix_digest" "bytea",
 	"epoch" integer DEFAULT 0 NOT NULL,
+	"profile_at" bigint DEFAULT 0 NOT NULL,
 	"fork_session" uuid,
 	"fork_seq" bigint,
 	"watched_until" timestamp (3) with time zone,
@@ -274,3 +275,67 @@ CREATE INDEX "side_calls_running" ON "turnwright"."side_calls" USING btree ("wor
 CREATE INDEX "timers_due" ON "turnwright"."timers" USING btree ("due_at");--> statement-breakpoint
 CREATE INDEX "turns_open" ON "turnwright"."turns" USING btree ("tenant_id") WHERE status <> 'closed';--> statement-breakpoint
 CREATE UNIQUE INDEX "turns_number" ON "turnwright"."turns" USING btree ("tenant_id","session_id","head_id","number");
+--> statement-breakpoint
+CREATE TABLE "turnwright"."probe_flights" (
+	"provider" text NOT NULL,
+	"endpoint_digest" text NOT NULL,
+	"model" text NOT NULL,
+	"holder" text,
+	"began_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"held_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "probe_flights_provider_endpoint_digest_model_pk" PRIMARY KEY("provider","endpoint_digest","model")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."response_cache" (
+	"tenant_id" uuid NOT NULL,
+	"key" text NOT NULL,
+	"reply" text NOT NULL,
+	"reply_bytes" integer NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "response_cache_tenant_id_key_pk" PRIMARY KEY("tenant_id","key")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."usage" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"day" date NOT NULL,
+	"leg" text NOT NULL,
+	"purpose" text NOT NULL,
+	"calls" bigint NOT NULL,
+	"input_tokens" bigint NOT NULL,
+	"cache_read_tokens" bigint NOT NULL,
+	"cache_write_tokens" bigint NOT NULL,
+	"output_tokens" bigint NOT NULL,
+	"reasoning_tokens" bigint NOT NULL,
+	"micro_usd" bigint NOT NULL,
+	"priced" bigint NOT NULL,
+	"unpriced" bigint NOT NULL,
+	"looked" bigint NOT NULL,
+	"cached" bigint NOT NULL,
+	"process_looked" bigint NOT NULL,
+	"process_hits" bigint NOT NULL,
+	"store_looked" bigint NOT NULL,
+	"store_hits" bigint NOT NULL,
+	"changed_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"folded" boolean DEFAULT false NOT NULL,
+	CONSTRAINT "usage_tenant_id_session_id_day_leg_purpose_pk" PRIMARY KEY("tenant_id","session_id","day","leg","purpose")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."turn_vectors" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"turn_id" uuid NOT NULL,
+	"model" text NOT NULL,
+	"vector" "bytea" NOT NULL,
+	"seq" bigint NOT NULL,
+	CONSTRAINT "turn_vectors_tenant_id_session_id_turn_id_model_pk" PRIMARY KEY("tenant_id","session_id","turn_id","model")
+);
+--> statement-breakpoint
+CREATE INDEX "response_cache_expiry" ON "turnwright"."response_cache" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "turn_vectors_seq" ON "turnwright"."turn_vectors" USING btree ("tenant_id","session_id","model","seq");
+--> statement-breakpoint
+CREATE INDEX "usage_day" ON "turnwright"."usage" USING btree ("tenant_id","day");
+--> statement-breakpoint
+CREATE INDEX "usage_unfolded" ON "turnwright"."usage" USING btree ("day") WHERE not folded;

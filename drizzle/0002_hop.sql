@@ -8,7 +8,7 @@ CREATE FUNCTION turnwright.loaded(p_tenant uuid, p_session uuid, p_actor uuid) R
     'session', json_build_object(
       'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
       'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
-      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch,
+      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
       'watched', coalesce(s.watched_until > now(), false)),
     'actor', json_build_object(
       'actor', a.actor_id, 'turn', a.turn_id, 'machine', a.machine, 'version', a.version, 'revision', a.revision,
@@ -89,6 +89,18 @@ BEGIN
     FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session AND p.head_id = p_head AND p.seq > p_after);
 END $$;
 --> statement-breakpoint
+-- Where closed turns of a head stand in the space of an embedding model, as stored after record `p_after`, oldest record first.
+CREATE FUNCTION turnwright.vectors_after(p_tenant uuid, p_session uuid, p_head uuid, p_model text, p_after bigint, p_limit integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM set_config('turnwright.tenant', p_tenant::text, true);
+  RETURN (SELECT coalesce(json_agg(json_build_object('number', w.number, 'seq', w.seq,
+      'vector', translate(encode(w.vector, 'base64'), E'\n', '')) ORDER BY w.seq), '[]'::json)
+    FROM (SELECT t.number, v.seq, v.vector FROM turnwright.turn_vectors v
+      JOIN turnwright.turns t ON t.tenant_id = v.tenant_id AND t.session_id = v.session_id AND t.turn_id = v.turn_id
+      WHERE v.tenant_id = p_tenant AND v.session_id = p_session AND v.model = p_model AND v.seq > p_after AND t.head_id = p_head
+      ORDER BY v.seq LIMIT p_limit) w);
+END $$;
+--> statement-breakpoint
 -- What a step that is still to be planned needs beside its turn, past what the claiming process has indexed.
 CREATE FUNCTION turnwright.to_plan(p_tenant uuid, p_session uuid, p_head uuid, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('after', p_indexed, 'turns', turnwright.indexed_turns(p_tenant, p_session, p_head, p_indexed, 256),
@@ -159,7 +171,7 @@ BEGIN
     'session', json_build_object(
       'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
       'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
-      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch,
+      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
       'watched', coalesce(s.watched_until > now(), false)),
     'openTurn', (SELECT h.open_turn FROM turnwright.heads h
       WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head),
@@ -202,6 +214,16 @@ BEGIN
   RETURN v_dispatch;
 END $$;
 --> statement-breakpoint
+CREATE FUNCTION turnwright.usage_rows(p jsonb) RETURNS TABLE (day date, leg text, purpose text, calls bigint, input_tokens bigint,
+  cache_read_tokens bigint, cache_write_tokens bigint, output_tokens bigint, reasoning_tokens bigint, micro_usd bigint, priced bigint, unpriced bigint,
+  looked bigint, cached bigint, process_looked bigint, process_hits bigint, store_looked bigint, store_hits bigint) LANGUAGE sql IMMUTABLE AS $$
+  SELECT x.day, x.leg, x.purpose, x.calls, x."inputTokens", x."cacheReadTokens", x."cacheWriteTokens", x."outputTokens", x."reasoningTokens",
+    x."microUsd", x.priced, x.unpriced, x.looked, x.cached, x."processLooked", x."processHits", x."storeLooked", x."storeHits"
+  FROM jsonb_to_recordset(p) AS x(day date, leg text, purpose text, calls bigint, "inputTokens" bigint, "cacheReadTokens" bigint,
+    "cacheWriteTokens" bigint, "outputTokens" bigint, "reasoningTokens" bigint, "microUsd" bigint, priced bigint, unpriced bigint, looked bigint,
+    cached bigint, "processLooked" bigint, "processHits" bigint, "storeLooked" bigint, "storeHits" bigint)
+$$;
+--> statement-breakpoint
 -- Commits one hop, or nothing. `p` is the commit as src/db/commit.ts writes it.
 CREATE FUNCTION turnwright.apply(p jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -220,7 +242,8 @@ BEGIN
   END IF;
   UPDATE turnwright.sessions SET status = coalesce(p ->> 'status', status), next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
     next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer,
-    next_presentation = (p ->> 'nextPresentation')::integer, prefix_digest = decode(p ->> 'prefix', 'hex'), epoch = (p ->> 'epoch')::integer
+    next_presentation = (p ->> 'nextPresentation')::integer, prefix_digest = decode(p ->> 'prefix', 'hex'), epoch = (p ->> 'epoch')::integer,
+    profile_at = (p ->> 'profileAt')::bigint
   WHERE tenant_id = v_tenant AND session_id = v_session AND next_seq = (p ->> 'baseSeq')::bigint
   RETURNING coalesce(watched_until > now(), false) INTO v_watched;
   IF NOT FOUND THEN
@@ -362,6 +385,24 @@ BEGIN
   IF p ? 'prefixes' THEN
     INSERT INTO turnwright.prefixes (tenant_id, session_id, digest, seq)
     SELECT v_tenant, v_session, decode(x.digest, 'hex'), x.seq FROM jsonb_to_recordset(p -> 'prefixes') AS x(digest text, seq bigint);
+  END IF;
+  IF p ? 'vectors' THEN
+    INSERT INTO turnwright.turn_vectors (tenant_id, session_id, turn_id, model, vector, seq)
+    SELECT v_tenant, v_session, x.turn, x.model, decode(x.vector, 'base64'), x.seq
+    FROM jsonb_to_recordset(p -> 'vectors') AS x(turn uuid, model text, vector text, seq bigint);
+  END IF;
+  IF p ? 'usage' THEN
+    INSERT INTO turnwright.usage AS u (tenant_id, session_id, day, leg, purpose, calls, input_tokens, cache_read_tokens, cache_write_tokens,
+      output_tokens, reasoning_tokens, micro_usd, priced, unpriced, looked, cached, process_looked, process_hits, store_looked, store_hits)
+    SELECT v_tenant, v_session, x.* FROM turnwright.usage_rows(p -> 'usage') AS x
+    ON CONFLICT (tenant_id, session_id, day, leg, purpose) DO UPDATE SET calls = u.calls + excluded.calls,
+      input_tokens = u.input_tokens + excluded.input_tokens, cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+      cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
+      reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens, micro_usd = u.micro_usd + excluded.micro_usd,
+      priced = u.priced + excluded.priced, unpriced = u.unpriced + excluded.unpriced, looked = u.looked + excluded.looked,
+      cached = u.cached + excluded.cached, process_looked = u.process_looked + excluded.process_looked,
+      process_hits = u.process_hits + excluded.process_hits, store_looked = u.store_looked + excluded.store_looked,
+      store_hits = u.store_hits + excluded.store_hits, changed_at = clock_timestamp();
   END IF;
   IF p ? 'evidence' THEN
     INSERT INTO turnwright.evidence (tenant_id, session_id, ordinal, seq, turn_id, tool)

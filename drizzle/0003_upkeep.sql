@@ -260,6 +260,9 @@ BEGIN
   WHERE a.tenant_id = c.tenant_id AND a.session_id = c.session_id AND a.actor_id = c.actor_id;
   GET DIAGNOSTICS v_count = ROW_COUNT;
   DELETE FROM turnwright.deltas d WHERE d.at < clock_timestamp() - interval '10 minutes';
+  PERFORM turnwright.fold_usage();
+  DELETE FROM turnwright.response_cache c USING (SELECT x.tenant_id, x.key FROM turnwright.response_cache x WHERE x.expires_at < clock_timestamp()
+    ORDER BY x.expires_at LIMIT 1000) gone WHERE c.tenant_id = gone.tenant_id AND c.key = gone.key AND c.expires_at < clock_timestamp();
   RETURN v_count;
 END $$;
 --> statement-breakpoint

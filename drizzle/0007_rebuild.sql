@@ -15,14 +15,14 @@ BEGIN
   IF (SELECT max(r.seq) + 1 FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session) IS DISTINCT FROM (v_row ->> 'nextSeq')::bigint THEN
     RETURN false;
   END IF;
-  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, prefix_digest, epoch, created_at)
+  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, prefix_digest, epoch, profile_at, created_at)
   SELECT v_tenant, v_session, v_row ->> 'status', v_row ->> 'leg', v_row ->> 'config', (v_row ->> 'liveHead')::uuid, (v_row ->> 'nextSeq')::bigint,
     decode(v_row ->> 'lastDigest', 'hex'), (v_row ->> 'nextTurn')::integer, (v_row ->> 'nextEvidence')::integer,
-    (v_row ->> 'nextPresentation')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, r.at
+    (v_row ->> 'nextPresentation')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, (v_row ->> 'profileAt')::bigint, r.at
   FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session AND r.seq = 1
   ON CONFLICT (tenant_id, session_id) DO UPDATE SET status = excluded.status, leg = excluded.leg, config = excluded.config,
     live_head = excluded.live_head, next_seq = excluded.next_seq, last_digest = excluded.last_digest, next_turn = excluded.next_turn,
-    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch;
+    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch, profile_at = excluded.profile_at;
 
   DELETE FROM turnwright.heads x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
   INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, open_turn, reset_seq)
@@ -67,6 +67,23 @@ BEGIN
   DELETE FROM turnwright.prefixes x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
   INSERT INTO turnwright.prefixes (tenant_id, session_id, digest, seq)
   SELECT v_tenant, v_session, decode(x.digest, 'hex'), x.seq FROM jsonb_to_recordset(p -> 'prefixes') AS x(digest text, seq bigint);
+
+  DELETE FROM turnwright.turn_vectors x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
+  INSERT INTO turnwright.turn_vectors (tenant_id, session_id, turn_id, model, vector, seq)
+  SELECT v_tenant, v_session, x.turn, x.model, decode(x.vector, 'base64'), x.seq
+  FROM jsonb_to_recordset(p -> 'vectors') AS x(turn uuid, model text, vector text, seq bigint);
+
+  -- What metrics folded of it stays folded.
+  DELETE FROM turnwright.usage u WHERE u.tenant_id = v_tenant AND u.session_id = v_session
+    AND NOT EXISTS (SELECT FROM turnwright.usage_rows(p -> 'usage') x WHERE x.day = u.day AND x.leg = u.leg AND x.purpose = u.purpose);
+  INSERT INTO turnwright.usage AS u (tenant_id, session_id, day, leg, purpose, calls, input_tokens, cache_read_tokens, cache_write_tokens,
+    output_tokens, reasoning_tokens, micro_usd, priced, unpriced, looked, cached, process_looked, process_hits, store_looked, store_hits)
+  SELECT v_tenant, v_session, x.* FROM turnwright.usage_rows(p -> 'usage') AS x
+  ON CONFLICT (tenant_id, session_id, day, leg, purpose) DO UPDATE SET calls = excluded.calls, input_tokens = excluded.input_tokens,
+    cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens, output_tokens = excluded.output_tokens,
+    reasoning_tokens = excluded.reasoning_tokens, micro_usd = excluded.micro_usd, priced = excluded.priced, unpriced = excluded.unpriced,
+    looked = excluded.looked, cached = excluded.cached, process_looked = excluded.process_looked, process_hits = excluded.process_hits,
+    store_looked = excluded.store_looked, store_hits = excluded.store_hits;
 
   INSERT INTO turnwright.actors (tenant_id, session_id, actor_id, turn_id, machine, version, revision, snapshot, status, compacted)
   SELECT v_tenant, v_session, a.actor, a.turn, a.machine, a.version, a.revision, a.snapshot, a.status, a.compacted

@@ -3,9 +3,12 @@ import type { z } from 'zod';
 import type { TurnWithRecords } from '../db/queries/find-turn.ts';
 import type { SessionRow } from '../db/queries/read-sessions.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
+import { UsageTotals } from '../ledger/usage.ts';
 import { finalAnswer, foldTurn } from '../ledger/view.ts';
+import type { CostBudget } from '../runtime/budgets.ts';
 import type * as schemas from './schemas.ts';
 import { snapshotOf, stateOf } from './turn-state.ts';
+import { costAnswer, totalOf } from './usage-answers.ts';
 
 type SessionAnswer = z.infer<typeof schemas.session>;
 type TurnAnswer = z.infer<typeof schemas.turn>;
@@ -24,6 +27,7 @@ export function sessionAnswer(row: SessionRow): SessionAnswer {
     work_contract: config.workContract ?? null,
     locale: config.locale ?? null,
     timezone: config.timezone ?? null,
+    budget: budgetAnswer(config.budget),
     metadata: config.metadata,
     head: row.head,
     turns: row.turns,
@@ -60,6 +64,7 @@ export function turnAnswer({ row, records }: TurnWithRecords): TurnAnswer {
         .filter((record) => record.kind === 'work-receipt')
         .map((record) => record.body as BodyOf<'work-receipt'>),
     ),
+    budget: budgetAnswer(accepted?.budget),
     metadata: accepted?.metadata ?? {},
     retry_of: accepted?.retryOf ?? null,
     accepted_at: row.acceptedAt.toISOString(),
@@ -69,19 +74,23 @@ export function turnAnswer({ row, records }: TurnWithRecords): TurnAnswer {
 }
 
 function usageOf(receipts: readonly BodyOf<'work-receipt'>[]): UsageAnswer {
-  const total = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
-  for (const { usage } of receipts) {
-    total.input += usage?.inputTokens ?? 0;
-    total.cacheRead += usage?.cacheReadTokens ?? 0;
-    total.cacheWrite += usage?.cacheWriteTokens ?? 0;
-    total.output += usage?.outputTokens ?? 0;
-  }
+  const totals = new UsageTotals();
+  for (const receipt of receipts) totals.add(receipt);
+  const total = totalOf(totals.rows());
+  const promptTokens = total.inputTokens + total.cacheReadTokens + total.cacheWriteTokens;
   return {
-    calls: receipts.length,
-    prompt_tokens: total.input + total.cacheRead + total.cacheWrite,
-    input_tokens: total.input,
-    cache_read_tokens: total.cacheRead,
-    cache_write_tokens: total.cacheWrite,
-    output_tokens: total.output,
+    calls: total.calls,
+    prompt_tokens: promptTokens,
+    input_tokens: total.inputTokens,
+    cache_read_tokens: total.cacheReadTokens,
+    cache_write_tokens: total.cacheWriteTokens,
+    output_tokens: total.outputTokens,
+    tokens: promptTokens + total.outputTokens,
+    ...costAnswer(total),
   };
+}
+
+function budgetAnswer(budget: CostBudget | undefined): SessionAnswer['budget'] {
+  if (budget === undefined) return null;
+  return { cost_micro_usd: budget.microUsd ?? null, tokens: budget.tokens ?? null };
 }

@@ -5,6 +5,7 @@ import type { Services } from '../app/services.ts';
 import { mountBoard } from '../board/mount.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { Authority } from './authorise.ts';
+import { CAPACITY_ROUTES } from './capacity-routes.ts';
 import { CONTEXT_ROUTES } from './context-routes.ts';
 import type { ApiContext, ApiDeps, ApiLimits, Route } from './contract.ts';
 import { CONTROL_ROUTES } from './control-routes.ts';
@@ -21,6 +22,7 @@ import { SESSION_ROUTES } from './session-routes.ts';
 import { sessionServices } from './session-services.ts';
 import { TurnFeeds } from './turn-feeds.ts';
 import { TURN_ROUTES } from './turn-routes.ts';
+import { USAGE_ROUTES } from './usage-routes.ts';
 
 /** Generous: it stops a loop gone wild, not a busy client. */
 const DEFAULT_LIMITS: ApiLimits = {
@@ -47,6 +49,8 @@ export function apiRoutes(): readonly Route[] {
     ...PRESENTATION_ROUTES,
     ...TURN_ROUTES,
     ...CONTROL_ROUTES,
+    ...CAPACITY_ROUTES,
+    ...USAGE_ROUTES,
     ...operationsRoutes(() => document),
   ];
   const document = openApiDocument(routes);

@@ -56,8 +56,8 @@ export interface Route {
   readonly summary: string;
   /** null: no key is needed. `operator`: an admin key, unless the listener is bound to loopback. */
   readonly access: Scope | 'operator' | null;
-  /** What an id that is no UUID, or another tenant's, is answered with. */
-  readonly missing?: Extract<ErrorCode, 'session_not_found' | 'turn_not_found'>;
+  /** What the path is answered with, as 404, where its id is no UUID or another tenant's, or its leg is not configured. */
+  readonly missing?: Extract<ErrorCode, 'session_not_found' | 'turn_not_found' | 'unknown_leg'>;
   /** What members of the path other than `:id` look like; the handler looks them up. */
   readonly inPath?: Readonly<Record<string, z.ZodType>>;
   readonly body?: z.ZodType;

@@ -57,6 +57,11 @@ export const TURN_EVENTS = {
     data: 'child, attempt, code, delay_ms',
     source: 'call-retrying',
   },
+  'step.fallback': {
+    meaning: 'A leg gave no answer, and the same request went to the next of the ladder.',
+    data: 'step, from, to, code',
+    source: 'route-fallback',
+  },
   'step.completed': {
     meaning: 'A model call ended with a reply.',
     data: 'step, finish, text, tool_calls [{index, id, name}]',
@@ -159,17 +164,16 @@ export function eventOf(record: {
   readonly body: unknown;
 }): TurnEvent | null {
   if (!isKnownKind(record.kind)) return null;
-  const read = READERS[record.kind];
-  if (read === undefined) return null;
-  return { id: String(record.seq), ...read(record.body, record.turnId) };
+  const read = READERS[record.kind]?.(record.body, record.turnId) ?? null;
+  return read === null ? null : { id: String(record.seq), ...read };
 }
 
 type Reading = Pick<TurnEvent, 'type' | 'data'>;
-type Reader = (body: unknown, turn: string | null) => Reading;
+type Reader = (body: unknown, turn: string | null) => Reading | null;
 
 function reader<K extends RecordKind>(
   _kind: K,
-  read: (body: BodyOf<K>, turn: string | null) => Reading,
+  read: (body: BodyOf<K>, turn: string | null) => Reading | null,
 ): Reader {
   return (body, turn) => read(body as BodyOf<K>, turn);
 }
@@ -196,14 +200,22 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
       left_out: plan.leftOut,
     },
   })),
-  'capacity-feedback': reader('capacity-feedback', ({ leg, reason, rejectedTokens, limitTokens }) => ({
-    type: 'turn.recovering',
-    data: {
-      leg,
-      reason,
-      rejected_tokens: rejectedTokens,
-      ...(limitTokens === undefined ? {} : { limit_tokens: limitTokens }),
-    },
+  'capacity-feedback': reader('capacity-feedback', (feedback) => {
+    if (feedback.reason === 'observed') return null;
+    const { leg, reason, rejectedTokens, limitTokens } = feedback;
+    return {
+      type: 'turn.recovering',
+      data: {
+        leg,
+        reason,
+        rejected_tokens: rejectedTokens,
+        ...(limitTokens === undefined ? {} : { limit_tokens: limitTokens }),
+      },
+    };
+  }),
+  'route-fallback': reader('route-fallback', ({ step, from, to, code }) => ({
+    type: 'step.fallback',
+    data: { step, from, to, code },
   })),
   'call-retrying': reader('call-retrying', ({ child, attempt, code, delayMs }) => ({
     type: 'step.retrying',

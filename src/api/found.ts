@@ -4,8 +4,10 @@ import type { KeyHolder } from '../db/keys.ts';
 import { findTurn, findTurnWithRecords, type TurnRow } from '../db/queries/find-turn.ts';
 import { readSession, type SessionRow } from '../db/queries/read-sessions.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
+import type { Leg } from '../providers/contract.ts';
 import { turnAnswer } from './answers.ts';
 import type { ApiContext, Call } from './contract.ts';
+import { noSuchLeg } from './session-config.ts';
 
 export async function theSession({ services }: ApiContext, { caller, id }: Call): Promise<SessionRow> {
   const row = await readSession(services.pool, caller.tenant, id);
@@ -17,6 +19,21 @@ export async function theTurn({ services }: ApiContext, { caller, id }: Call): P
   const row = await findTurn(services.pool, caller.tenant, id);
   if (row === null) throw turnNotFound(id);
   return row;
+}
+
+/** Of the `:leg` of the path. */
+export function theLeg({ services }: ApiContext, { inPath: { leg = '' } }: Pick<Call, 'inPath'>): Leg {
+  const { legs } = services.config;
+  const found = legs.find(({ name }) => name === leg);
+  if (found === undefined) throw new LegNotFound('unknown_leg', noSuchLeg(leg, legs));
+  return found;
+}
+
+/** A path to a leg leads nowhere, where a body that names it is wrong. */
+class LegNotFound extends TurnwrightError {
+  override get status(): number {
+    return 404;
+  }
 }
 
 /** `{ turn }` as every route shows it. */

@@ -45,12 +45,17 @@ export const METRICS = {
   turnwright_prefix_cache_ratio: {
     type: 'gauge',
     labels: [],
-    help: 'Share of all prompt tokens of ended turns that providers read from a cache.',
+    help: 'Share of all prompt tokens that providers read from a cache.',
   },
   turnwright_tokens_total: {
     type: 'counter',
     labels: ['leg', 'kind'],
-    help: 'Tokens of ended turns, by leg and kind: input, cache_read, cache_write, output.',
+    help: 'Tokens billed, by leg and kind: input, cache_read, cache_write, output.',
+  },
+  turnwright_cost_micro_usd_total: {
+    type: 'counter',
+    labels: ['leg', 'purpose'],
+    help: 'Cost of calls that could be priced, in millionths of a US dollar, by leg and purpose: step, summary, intent, probe, embedding.',
   },
 } as const;
 
@@ -109,6 +114,8 @@ function registryOf(pools: readonly PoolState[], totals: readonly Total[], stuck
   for (const { a: check, value } of named(totals, 'checks')) checks.inc({ check }, value);
   const tokens = counter('turnwright_tokens_total');
   for (const { a: leg, b: kind, value } of named(totals, 'tokens')) tokens.inc({ leg, kind }, value);
+  const cost = counter('turnwright_cost_micro_usd_total');
+  for (const { a: leg, b: purpose, value } of named(totals, 'cost')) cost.inc({ leg, purpose }, value);
   gauge('turnwright_prefix_cache_ratio').set(cacheRatio(totals));
   return registry;
 }

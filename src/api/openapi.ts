@@ -10,6 +10,8 @@ const API_VERSION = 'v1';
 
 /** What any route that needs a key may answer. */
 const KEYED_ERRORS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited'];
+/** Of what a path names and is not there, whatever its code is elsewhere. */
+const MISSING_STATUS = 404;
 const ANY_ERRORS: readonly ErrorCode[] = ['database_unreachable', 'internal'];
 /** What any route that may be sent a body may answer, a body it does not take included. */
 const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type'];
@@ -115,7 +117,7 @@ function failuresOf(route: Route): Document {
   ]);
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
-    const { status } = ERROR_CATALOGUE[code];
+    const status = code === route.missing ? MISSING_STATUS : ERROR_CATALOGUE[code].status;
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return Object.fromEntries(

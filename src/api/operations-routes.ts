@@ -1,8 +1,8 @@
-/** What operators and their tools ask: alive, ready, metrics, models, the contract itself. */
+/** What operators and their tools ask: alive, ready, metrics, the contract itself. */
 import { z } from 'zod';
 import { checkMigrated } from '../db/queries/check-migrated.ts';
-import { type ApiContext, type Route, route } from './contract.ts';
-import { leg, noQuery, readiness } from './schemas.ts';
+import { type Route, route } from './contract.ts';
+import { readiness } from './schemas.ts';
 
 const OPENAPI_ANSWER = z.looseObject({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) });
 
@@ -46,25 +46,6 @@ const METRICS_TEXT = route({
   },
 });
 
-const LEGS = route({
-  method: 'GET',
-  path: '/v1/legs',
-  summary: 'List the configured legs',
-  access: 'turns:read',
-  query: noQuery,
-  answers: {
-    200: {
-      description: 'Legs, and ladders by name.',
-      schema: z.strictObject({
-        legs: z.array(leg),
-        ladders: z.record(z.string(), z.array(z.string())),
-      }),
-    },
-  },
-  errors: [],
-  handle: async (context) => ({ status: 200, body: legsOf(context) }),
-});
-
 /** `document` gives the OpenAPI document, which lists these routes too. */
 export function operationsRoutes(document: () => unknown): readonly Route[] {
   const contract = route({
@@ -76,22 +57,5 @@ export function operationsRoutes(document: () => unknown): readonly Route[] {
     errors: [],
     handle: async () => ({ status: 200, body: document() }),
   });
-  return [ALIVE, READY, METRICS_TEXT, contract, LEGS];
-}
-
-/** Addresses and credentials of legs stay inside. */
-function legsOf({ services }: ApiContext) {
-  const { legs, ladders, defaultLeg } = services.config;
-  const first = defaultLeg ?? legs[0]?.name;
-  return {
-    legs: legs.map(({ name, provider, model, window, maxOutputTokens }) => ({
-      name,
-      provider,
-      model,
-      window_tokens: window ?? null,
-      max_output_tokens: maxOutputTokens ?? null,
-      default: name === first,
-    })),
-    ladders,
-  };
+  return [ALIVE, READY, METRICS_TEXT, contract];
 }

@@ -63,7 +63,7 @@ async function callerOf(
 }
 
 function idOf({ missing }: Route, request: FastifyRequest): string {
-  if (missing === undefined) return '';
+  if (missing === undefined || missing === 'unknown_leg') return '';
   const { id = '' } = request.params as { readonly id?: string };
   const lower = id.toLowerCase();
   if (UUID.test(lower)) return lower;

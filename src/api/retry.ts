@@ -55,7 +55,10 @@ async function enqueueAgain(services: Services, { caller, request }: Call, row: 
       'turn_closed',
       `Turn ${row.turn} has ended, and its directive was erased: there is nothing to enqueue again.`,
     );
-  const { input, metadata }: BodyOf<'turn-accepted'> = parseBody('turn-accepted', JSON.parse(accepted.body));
+  const { input, metadata, budget }: BodyOf<'turn-accepted'> = parseBody(
+    'turn-accepted',
+    JSON.parse(accepted.body),
+  );
   const ref = { tenant: caller.tenant, session: row.session };
   const created = await acceptTurn(services.engine, ref, {
     turn: services.newId(),
@@ -64,6 +67,7 @@ async function enqueueAgain(services: Services, { caller, request }: Call, row: 
     priority: row.priority,
     idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(budget === undefined ? {} : { budget }),
     limits: limitsOf(services, row),
     retryOf: row.turn,
   });

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { inputBlock, json } from '../ledger/blocks.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../ledger/errors.ts';
 import { OUTCOMES, TURN_MODES } from '../ledger/kinds.ts';
-import { PROVIDER_KINDS } from '../providers/contract.ts';
 import { TURN_STATES } from './turn-state.ts';
+import { cost } from './usage-schemas.ts';
 
 const MAX_NAME_CHARS = 100;
 const MAX_TOOLS = 1_000;
@@ -57,6 +57,13 @@ const planOptions = z.strictObject({
   steady: z.boolean().optional().describe('The boundary of the newest whole turns moves in steps.'),
 });
 
+const limit = z.int().min(1);
+/** No call is made that could pass it. */
+const costBudget = {
+  costMicroUsd: limit.optional(),
+  tokens: limit.optional().describe('Of prompts, cached or not, and of replies.'),
+};
+
 export const newSession = z.strictObject({
   leg: name.optional().describe('A configured leg. The default leg when neither leg nor ladder is given.'),
   ladder: z
@@ -76,6 +83,7 @@ export const newSession = z.strictObject({
     .describe('What the session is bound to do: said beside every directive.'),
   locale: z.string().refine(isLocale, 'a BCP 47 language tag such as en-GB').optional(),
   timezone: z.string().refine(isTimezone, 'an IANA time zone such as Europe/Paris').optional(),
+  budget: z.strictObject(costBudget).optional().describe('Of all its turns together.'),
   metadata: metadata.optional(),
 });
 export type NewSession = z.infer<typeof newSession>;
@@ -102,9 +110,12 @@ export const newTurn = z.strictObject({
     .strictObject({
       steps: z.int().min(1).optional(),
       timeMs: z.int().min(1).max(MAX_TIMER_MS).optional(),
+      ...costBudget,
     })
     .optional()
-    .describe('At most what the deployment allows, which is also the default.'),
+    .describe(
+      'Steps and time: at most what the deployment allows, which is also the default. Cost and tokens: no limit unless given.',
+    ),
   metadata: metadata.optional(),
 });
 export type NewTurn = z.infer<typeof newTurn>;
@@ -131,6 +142,11 @@ export const page = z.strictObject({
 
 export const noQuery = z.strictObject({});
 
+const shownBudget = z
+  .strictObject({ cost_micro_usd: count.nullable(), tokens: count.nullable() })
+  .nullable()
+  .describe('What its calls may come to; null for no limit.');
+
 export const session = z.strictObject({
   id: z.uuid(),
   status: z.enum(['open', 'archived']),
@@ -141,6 +157,7 @@ export const session = z.strictObject({
   work_contract: z.string().nullable(),
   locale: z.string().nullable(),
   timezone: z.string().nullable(),
+  budget: shownBudget,
   metadata: z.record(z.string(), json),
   head: z.uuid(),
   turns: count,
@@ -148,13 +165,17 @@ export const session = z.strictObject({
   created_at: time,
 });
 
-export const usage = z.strictObject({
+/** A session alone, with what its calls came to. */
+export const costedSession = session.extend(cost.shape);
+
+export const usage = cost.extend({
   calls: count.describe('Model calls that ended, answered or not.'),
   prompt_tokens: z.number().describe('input + cache_read + cache_write.'),
   input_tokens: z.number(),
   cache_read_tokens: z.number(),
   cache_write_tokens: z.number(),
   output_tokens: z.number(),
+  tokens: z.number().describe('prompt_tokens + output_tokens: what a budget of tokens is held against.'),
 });
 
 export const turn = z.strictObject({
@@ -171,6 +192,7 @@ export const turn = z.strictObject({
   priority: z.int(),
   parked_reason: z.string().nullable(),
   usage,
+  budget: shownBudget,
   metadata: z.record(z.string(), json),
   retry_of: z.uuid().nullable().describe('The closed turn whose directive this one carries again.'),
   accepted_at: time,
@@ -226,15 +248,6 @@ export const stuckTurn = z.strictObject({
   reason: z.string(),
   action: z.string(),
   stuck_seconds: z.number(),
-});
-
-export const leg = z.strictObject({
-  name: z.string(),
-  provider: z.enum(PROVIDER_KINDS),
-  model: z.string(),
-  window_tokens: z.int().nullable(),
-  max_output_tokens: z.int().nullable(),
-  default: z.boolean(),
 });
 
 export const readiness = z.strictObject({

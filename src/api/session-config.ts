@@ -3,6 +3,7 @@ import type { Config } from '../app/config.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { JsonObject } from '../ledger/json.ts';
 import type { Leg } from '../providers/contract.ts';
+import type { CostBudget } from '../runtime/budgets.ts';
 import type { SessionConfig } from '../runtime/sessions.ts';
 import type { NewSession } from './schemas.ts';
 
@@ -24,7 +25,21 @@ export function sessionConfig(sent: NewSession, deployment: Deployment): Session
     ...(sent.workContract === undefined ? {} : { workContract: sent.workContract }),
     ...(sent.locale === undefined ? {} : { locale: sent.locale }),
     ...(sent.timezone === undefined ? {} : { timezone: sent.timezone }),
+    ...budgetOf(sent.budget),
     metadata: sent.metadata ?? {},
+  };
+}
+
+/** As records hold it: left out where nothing is limited. */
+export function budgetOf({ costMicroUsd, tokens }: NonNullable<NewSession['budget']> = {}): {
+  readonly budget?: CostBudget;
+} {
+  if (costMicroUsd === undefined && tokens === undefined) return {};
+  return {
+    budget: {
+      ...(costMicroUsd === undefined ? {} : { microUsd: costMicroUsd }),
+      ...(tokens === undefined ? {} : { tokens }),
+    },
   };
 }
 
@@ -62,11 +77,12 @@ function ladderNamed(name: string, { ladders }: Deployment): readonly string[] {
 export function legNamed(name: string, { legs }: Pick<Deployment, 'legs'>): Leg {
   const found = legs.find((leg) => leg.name === name);
   if (found !== undefined) return found;
+  throw new TurnwrightError('unknown_leg', noSuchLeg(name, legs));
+}
+
+export function noSuchLeg(name: string, legs: Deployment['legs']): string {
   const names = legs.map((leg) => leg.name);
-  throw new TurnwrightError(
-    'unknown_leg',
-    `There is no leg ${JSON.stringify(name)}. ${listed('legs', names)}`,
-  );
+  return `There is no leg ${JSON.stringify(name)}. ${listed('legs', names)}`;
 }
 
 function toolsOf(sent: readonly string[] | undefined, known: readonly string[]): readonly string[] | null {

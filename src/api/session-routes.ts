@@ -9,8 +9,9 @@ import { verifySession } from '../runtime/verify-session.ts';
 import { sessionAnswer } from './answers.ts';
 import { type ApiContext, type Call, type Route, route } from './contract.ts';
 import { sessionNotFound, theSession } from './found.ts';
-import { newSession, noQuery, page, rebuild, session, verdict } from './schemas.ts';
+import { costedSession, newSession, noQuery, page, rebuild, session, verdict } from './schemas.ts';
 import { sessionConfig } from './session-config.ts';
+import { costAnswer, totalOf } from './usage-answers.ts';
 
 const oneSession = z.strictObject({ session });
 
@@ -63,12 +64,23 @@ export const SESSION_ROUTES: readonly Route[] = [
     access: 'turns:read',
     missing: 'session_not_found',
     query: noQuery,
-    answers: { 200: { description: 'The session.', schema: oneSession } },
+    answers: {
+      200: {
+        description: 'The session, and what its calls came to.',
+        schema: z.strictObject({ session: costedSession }),
+      },
+    },
     errors: [],
-    handle: async (context, call) => ({
-      status: 200,
-      body: { session: sessionAnswer(await theSession(context, call)) },
-    }),
+    handle: async (context, call) => {
+      const row = await theSession(context, call);
+      const spent = await context.services.usage.report(
+        call.caller.tenant,
+        'session',
+        { session: call.id },
+        1,
+      );
+      return { status: 200, body: { session: { ...sessionAnswer(row), ...costAnswer(totalOf(spent)) } } };
+    },
   }),
   route({
     method: 'DELETE',

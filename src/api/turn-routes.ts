@@ -14,6 +14,7 @@ import { isClosing } from './events.ts';
 import { refOf, shownTurn, theTurn } from './found.ts';
 import { inputBlocks, type NewTurn, newTurn, noQuery, replayed, turn } from './schemas.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
+import { budgetOf } from './session-config.ts';
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,200}$/u;
 const oneTurn = z.strictObject({ turn });
@@ -103,6 +104,7 @@ function acceptRequest({ services }: ApiContext, { body, request }: Call<NewTurn
     priority: body.priority ?? 0,
     idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
     ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
+    ...budgetOf(body.budget),
     limits: {
       stepBudget: within('steps', body.budget?.steps, limits.stepBudget),
       deadlineMs: within('timeMs', body.budget?.timeMs, limits.turnDeadlineMs),

@@ -2,11 +2,16 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { CardDefinition } from '../context/cards/index.ts';
-import type { Leg } from '../providers/contract.ts';
+import { mappedModel } from '../context/catalogue/mapping.ts';
+import type { ListPrice } from '../context/pricing/rate.ts';
+import { type Leg, PROVIDER_KINDS, type ProviderKind } from '../providers/contract.ts';
 import { POOLS, type Pool } from '../queues/contract.ts';
 import { DEFAULT_TENANT_LIMITS } from '../runtime/admission.ts';
+import { PROBE_DEFAULTS, type ProbeSettings } from '../runtime/probes.ts';
 import { limitKey } from '../runtime/rate-limiter.ts';
+import { RESPONSE_CACHE_DEFAULTS, type ResponseCacheSettings } from '../runtime/response-cache.ts';
 import type { Tool } from '../tools/contract.ts';
+import type { SidePurpose } from '../workers/deps.ts';
 import { configFromEnvironment, type Environment } from './config/environment.ts';
 import { configFromFile } from './config/file.ts';
 import { configInvalid, suggestion } from './config/refusal.ts';
@@ -30,6 +35,8 @@ export interface Limits {
   readonly tenantShare: number;
   /** Calls of a pool that one tenant may have in the queue and running, whoever waits; null: no such limit. */
   readonly tenantRunning: number | null;
+  /** Micro-dollars that a tenant's priced calls may cost a day (UTC); null: no such limit. */
+  readonly tenantMicroUsdPerDay: number | null;
 }
 
 export interface Config {
@@ -58,7 +65,16 @@ export interface Config {
   /** Kinds of card beside the built-in ones. */
   readonly cards: readonly CardDefinition[];
   readonly pools: Readonly<Record<Pool, PoolSettings>>;
-  readonly probe: { readonly hosted: 'off' | 'full' };
+  readonly probe: ProbeSettings;
+  /** The legs of side calls, whatever a session is bound to. */
+  readonly sideLegs: Readonly<Partial<Record<SidePurpose, string>>>;
+  /** The leg whose model says which closed turns are like a directive. Absent: words alone say it. */
+  readonly embeddings?: { readonly leg: string };
+  /** Model names that stand for others in the catalogue and in `pricing`. */
+  readonly modelMapping: Readonly<Record<string, string>>;
+  /** Prices by model; they win over the catalogue's. */
+  readonly pricing: Readonly<Record<string, ListPrice>>;
+  readonly responseCache: ResponseCacheSettings;
   readonly intent: { readonly escalate: boolean };
   /** `startHere`: a process that serves the pool of a turn's next call, and has a slot free, starts it without the queue. */
   readonly calls: { readonly startHere: boolean };
@@ -84,6 +100,14 @@ const DEFAULT_CONCURRENCY: Readonly<Record<Pool, number>> = {
   upkeep: 1,
 };
 
+/** Kinds of provider whose wire has no embeddings. */
+const WITHOUT_EMBEDDINGS: ReadonlySet<ProviderKind> = new Set([
+  'anthropic',
+  'openai-responses',
+  'openrouter-responses',
+  'bedrock',
+]);
+
 const DEFAULT_LIMITS: Limits = {
   stepBudget: 40,
   turnDeadlineMs: 900_000,
@@ -91,6 +115,7 @@ const DEFAULT_LIMITS: Limits = {
   maxBodyBytes: 1_048_576,
   drainMs: 30_000,
   ...DEFAULT_TENANT_LIMITS,
+  tenantMicroUsdPerDay: null,
 };
 
 /** Gives a configuration file its types; returns what it was given. */
@@ -112,7 +137,7 @@ export async function loadConfig(from: { readonly env: Environment; readonly cwd
 function withDefaults(input: ConfigInput, cwd: string): Config {
   const leaseMs = input.leaseMs ?? DEFAULT_LEASE_MS;
   return {
-    ...pick(input, ['databaseUrl', 'redisUrl', 'ownerUrl', 'defaultLeg']),
+    ...pick(input, ['databaseUrl', 'redisUrl', 'ownerUrl', 'defaultLeg', 'embeddings']),
     queueNamespace: input.queueNamespace ?? DEFAULT_QUEUE_NAMESPACE,
     port: input.port ?? DEFAULT_PORT,
     host: input.host ?? DEFAULT_HOST,
@@ -126,7 +151,11 @@ function withDefaults(input: ConfigInput, cwd: string): Config {
     tools: input.tools ?? [],
     cards: input.cards ?? [],
     pools: poolsOf(input.pools ?? {}),
-    probe: { hosted: 'off', ...input.probe },
+    probe: { ...PROBE_DEFAULTS, ...input.probe },
+    sideLegs: input.sideLegs ?? {},
+    modelMapping: input.modelMapping ?? {},
+    pricing: input.pricing ?? {},
+    responseCache: { ...RESPONSE_CACHE_DEFAULTS, ...input.responseCache },
     intent: { escalate: false, ...input.intent },
     calls: { startHere: false, ...input.calls },
     limits: { ...DEFAULT_LIMITS, ...input.limits },
@@ -158,6 +187,19 @@ function contradictionsOf(config: Config): string[] {
       legs.flatMap((leg, index) => unknownLeg(`ladders.${ladder}[${index}]`, leg)),
     ),
   ];
+  for (const { name, probeWith } of config.legs) {
+    if (probeWith !== undefined) problems.push(...unknownLeg(`probeWith of the leg "${name}"`, probeWith));
+  }
+  for (const [purpose, leg] of Object.entries(config.sideLegs))
+    problems.push(...unknownLeg(`sideLegs.${purpose}`, leg));
+  if (config.embeddings !== undefined) {
+    const { leg } = config.embeddings;
+    problems.push(...unknownLeg('embeddings.leg', leg), ...withoutEmbeddings(config.legs, leg));
+  }
+  for (const model of Object.keys(config.modelMapping)) {
+    const mapped = mappedModel(model, config.modelMapping);
+    if (!mapped.ok) problems.push(mapped.message);
+  }
   problems.push(...unlikeLimits(config.legs));
   if (config.defaultLeg !== undefined) problems.push(...unknownLeg('defaultLeg', config.defaultLeg));
   if (config.heartbeatMs * 2 > config.leaseMs) {
@@ -166,6 +208,15 @@ function contradictionsOf(config: Config): string[] {
     );
   }
   return problems;
+}
+
+function withoutEmbeddings(legs: readonly Leg[], name: string): string[] {
+  const provider = legs.find((leg) => leg.name === name)?.provider;
+  if (provider === undefined || !WITHOUT_EMBEDDINGS.has(provider)) return [];
+  const allowed = PROVIDER_KINDS.filter((kind) => !WITHOUT_EMBEDDINGS.has(kind)).join(', ');
+  return [
+    `embeddings.leg names the leg "${name}" of the provider ${provider}, which has no embeddings; allowed is a leg of ${allowed}.`,
+  ];
 }
 
 /** Legs to one model with one credential are counted together. */

@@ -5,10 +5,14 @@ import {
   createPool,
   PostgresDeltas,
   PostgresNotices,
+  PostgresProbeFlights,
   PostgresProfiles,
   PostgresRateLimits,
+  PostgresResponseCache,
   PostgresStore,
+  PostgresTurnVectors,
   PostgresUpkeep,
+  PostgresUsage,
 } from '../db/index.ts';
 import { listStuckEverywhere } from '../db/queries/list-stuck.ts';
 import { uuidv7 } from '../ledger/ids.ts';
@@ -22,18 +26,24 @@ import {
   createRedisBus,
 } from '../queues/index.ts';
 import { Admission } from '../runtime/admission.ts';
+import { EmbeddingCalls } from '../runtime/embedding-calls.ts';
 import { Engine, type EngineOptions } from '../runtime/engine.ts';
 import { Planning } from '../runtime/planning.ts';
+import { Probes } from '../runtime/probes.ts';
 import { Profiles } from '../runtime/profiles.ts';
+import { RateLimiter } from '../runtime/rate-limiter.ts';
 import { stuckLimits } from '../runtime/stuck-reasons.ts';
 import { StuckWatch } from '../runtime/stuck-watch.ts';
 import { Sweeper } from '../runtime/sweeper.ts';
 import { TurnCache } from '../runtime/turn-cache.ts';
+import { TurnVectors } from '../runtime/turn-vectors.ts';
 import { builtinTools } from '../tools/builtins/index.ts';
 import { cardTool } from '../tools/cards.ts';
 import { createToolSurface, type ToolSurface } from '../tools/surface.ts';
+import { catalogueFacts, rates } from './catalogue.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { createLegs } from './legs.ts';
 import type { Logger } from './logger.ts';
 
 const APP_CONNECTIONS = 20;
@@ -50,15 +60,24 @@ export interface Services {
   readonly store: PostgresStore;
   readonly upkeep: PostgresUpkeep;
   readonly profiles: PostgresProfiles;
-  readonly rateLimits: PostgresRateLimits;
+  /** Of the worker this process may become. */
+  readonly workerId: string;
+  /** Runs only where workers do; without, it still holds a leg to its configured limits. */
+  readonly limiter: RateLimiter;
+  readonly usage: PostgresUsage;
+  readonly flights: PostgresProbeFlights;
+  readonly responses: PostgresResponseCache;
   readonly notices: PostgresNotices;
   readonly queue: BullBackend;
   readonly bus: Bus;
   readonly engine: Engine;
   readonly turns: TurnCache;
   readonly planning: Planning;
+  /** null where no embedding leg is configured. */
+  readonly vectors: TurnVectors | null;
   /** One a process: workers and dry plans are sized by the same figures. */
   readonly legProfiles: Profiles;
+  readonly probes: Probes;
   readonly surface: ToolSurface;
   readonly sweeper: Sweeper;
   readonly newId: () => string;
@@ -96,6 +115,8 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   sweeper = openSweeper(config, { upkeep, queue, admission, afterSweep, onError });
   const cards = createCards([...BUILTIN_CARDS, ...config.cards]);
   const profiles = new PostgresProfiles(pool);
+  const newId = (): string => uuidv7(Date.now(), randomBytes(16));
+  const opened = openEngine({ store, admission, cards }, { config, pool, workerId: newId(), onError });
   return {
     config,
     logger,
@@ -104,18 +125,28 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     store,
     upkeep,
     profiles,
-    rateLimits: new PostgresRateLimits(pool),
+    usage: new PostgresUsage(pool),
+    flights: new PostgresProbeFlights(pool),
+    responses: new PostgresResponseCache(pool),
     notices,
     queue,
     bus,
-    ...openEngine({ store, admission, cards }),
-    legProfiles: new Profiles({ store: profiles, clock: systemClock, onError }),
+    ...opened,
+    legProfiles: new Profiles({
+      store: profiles,
+      clock: systemClock,
+      catalogue: (leg) => catalogueFacts(leg, config.modelMapping),
+      onWarning: ({ message, ...warning }) => logger.warn(warning, message),
+      onError,
+    }),
+    probes: new Probes({ engine: opened.engine, settings: config.probe, clock: systemClock, newId }),
     surface: toolsOf(cards, config),
     sweeper,
-    newId: () => uuidv7(Date.now(), randomBytes(16)),
+    newId,
     close: async () => {
       await sweeper.stop();
       admission.close();
+      await opened.vectors?.stop();
       await bus.close();
       await queue.close();
       await notices.close();
@@ -127,7 +158,8 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
 /** The engine, and what this process keeps of turns for the requests to come. */
 function openEngine(
   parts: Pick<EngineOptions, 'store' | 'admission' | 'cards'>,
-): Pick<Services, 'engine' | 'turns' | 'planning'> {
+  { config, pool, workerId, onError }: EngineParts,
+): Pick<Services, 'engine' | 'turns' | 'planning' | 'vectors' | 'workerId' | 'limiter'> {
   const turns = new TurnCache(parts.store);
   const engine = new Engine({
     ...parts,
@@ -136,7 +168,33 @@ function openEngine(
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     onClosed: (session, closed) => turns.keep(session, closed),
   });
-  return { engine, turns, planning: new Planning(engine.indexes, turns) };
+  const limiter = new RateLimiter({
+    store: new PostgresRateLimits(pool),
+    workerId,
+    leaseMs: config.leaseMs,
+    clock: systemClock,
+    onError,
+  });
+  const vectors = openVectors(engine, { config, pool, limiter, onError });
+  const planning = new Planning(engine.indexes, turns, vectors);
+  return { engine, turns, planning, vectors, workerId, limiter };
+}
+
+interface EngineParts extends Pick<Services, 'config' | 'pool' | 'workerId'> {
+  readonly onError: (error: unknown) => void;
+}
+
+function openVectors(
+  engine: Engine,
+  { config, pool, limiter, onError }: Omit<EngineParts, 'workerId'> & Pick<Services, 'limiter'>,
+): TurnVectors | null {
+  if (config.embeddings === undefined) return null;
+  const bound = createLegs(config.legs, (name) => process.env[name])(config.embeddings.leg);
+  const embed = bound?.provider.embed ?? null;
+  if (bound === null || embed === null) throw new Error(`leg "${config.embeddings.leg}" has no embeddings`);
+  const { leg } = bound;
+  const calls = new EmbeddingCalls({ leg, embed, limiter, clock: systemClock, rateOf: rates(config) });
+  return new TurnVectors({ engine, store: new PostgresTurnVectors(pool), calls, onError });
 }
 
 /** Every tool of the deployment: what is built in, a tool for each card, and what the configuration adds. */

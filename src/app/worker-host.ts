@@ -1,18 +1,22 @@
 /** A worker process: heartbeat, sweep, and one BullMQ worker a pool. Started in order, drained in order. */
 import { hostname } from 'node:os';
-import { LIMITS_CHANNEL } from '../db/index.ts';
+import { LIMITS_CHANNEL, PROBES_CHANNEL } from '../db/index.ts';
 import { type JobRef, POOLS, type Pool, type PoolWorker } from '../queues/contract.ts';
 import { settledWithin } from '../queues/deadline.ts';
+import { Budgets } from '../runtime/budgets.ts';
 import { Heartbeat } from '../runtime/heartbeat.ts';
 import { sessionMemory } from '../runtime/memory.ts';
-import { RateLimiter } from '../runtime/rate-limiter.ts';
+import { ModelCalls } from '../runtime/model-calls.ts';
+import { ProbeWatch } from '../runtime/probe-watch.ts';
 import { RequestBuilder } from '../runtime/request.ts';
+import { ResponseCache } from '../runtime/response-cache.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
 import { SessionConfigs } from '../runtime/sessions.ts';
 import { PoolSlots } from '../runtime/slots.ts';
 import { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
-import { createLegs } from './legs.ts';
+import { rates } from './catalogue.ts';
+import { createLegs, sideLegs } from './legs.ts';
 import type { Services } from './services.ts';
 
 /** What is left of the grace once running calls were told to stop. */
@@ -34,14 +38,13 @@ export async function startWorkers(
   pools: readonly Pool[] = POOLS,
   overrides: WorkerOverrides = {},
 ): Promise<WorkerHost> {
-  const { engine, upkeep, notices, logger } = services;
-  const workerId = services.newId();
+  const { engine, upkeep, notices, logger, workerId } = services;
   const running = new RunningCalls(engine.clock);
   let stopping = false;
   const onError = (error: unknown): void =>
     logger.warn({ err: error }, 'a worker met an error; its work is taken up again');
   const host = { engine, workerId, running, random: Math.random, stopping: () => stopping, onError };
-  const deps = { ...workerDeps(services, host), ...overrides };
+  const deps = workerDeps(services, host, overrides);
 
   const heartbeat = openHeartbeat(services, host, pools);
   const slots = new PoolSlots();
@@ -61,13 +64,14 @@ export async function startWorkers(
     clearTimeout(abort);
     await services.sweeper.stop();
     await unlisten();
+    await deps.watch.stop();
     await deps.limiter.stop();
     await heartbeat.stop();
   };
   try {
     await heartbeat.start();
     unlisten = await listen(notices, deps);
-    await Promise.all([engine.admission.refresh(), deps.limiter.start()]);
+    await Promise.all([engine.admission.refresh(), deps.limiter.start(), deps.watch.start()]);
     await takeJobs(services, pools, poolHandlers(deps, upkeep), { workers, slots, onError });
   } catch (error) {
     await drain(0).catch(onError);
@@ -104,11 +108,12 @@ function openHeartbeat(
 
 async function listen(
   notices: Services['notices'],
-  { host, limiter }: Pick<WorkerDeps, 'host' | 'limiter'>,
+  { host, limiter, watch }: Pick<WorkerDeps, 'host' | 'limiter' | 'watch'>,
 ): Promise<() => Promise<void>> {
   const unlisten = [
     await notices.listen('turnwright_cancel', (notice) => host.running.abort(notice)),
     await notices.listen(LIMITS_CHANNEL, (key) => limiter.hear(key)),
+    await notices.listen(PROBES_CHANNEL, (flight) => watch.hear(flight)),
   ];
   return async () => {
     for (const stop of unlisten) await stop();
@@ -147,27 +152,44 @@ async function takeJobs(
   }
 }
 
-function workerDeps(services: Services, host: WorkerDeps['host']): WorkerDeps {
-  const { config, store, engine, turns, planning, surface, bus, newId } = services;
+function workerDeps(services: Services, host: WorkerDeps['host'], overrides: WorkerOverrides): WorkerDeps {
+  const { config, store, engine, turns, planning, vectors, limiter, surface, bus, newId, flights, probes } =
+    services;
+  const { clock } = engine;
+  const { onError } = host;
+  const watch = new ProbeWatch({ flights, engine, onError });
+  const leg = overrides.leg ?? createLegs(config.legs, (name) => process.env[name]);
   return {
     host,
     configs: new SessionConfigs(engine),
     profiles: services.legProfiles,
     requests: new RequestBuilder(planning, turns),
     ahead: new SummariesAhead(engine, planning, newId),
+    ...(vectors === null ? {} : { vectors }),
     memory: (loaded) => sessionMemory({ store, indexes: engine.indexes, turns }, loaded),
-    limiter: new RateLimiter({
-      store: services.rateLimits,
-      workerId: host.workerId,
-      leaseMs: config.leaseMs,
-      clock: engine.clock,
-      onError: host.onError,
+    calls: new ModelCalls({
+      limiter,
+      cache: new ResponseCache({ settings: config.responseCache, store: services.responses, clock, onError }),
+      budgets: new Budgets({
+        store: services.usage,
+        clock,
+        tenantMicroUsdPerDay: config.limits.tenantMicroUsdPerDay,
+      }),
+      watch,
+      clock,
+      rateOf: rates(config),
+      onError,
     }),
+    limiter,
+    probes,
+    watch,
+    flights,
     turns,
     surface,
     bus,
     root: config.root,
     newId,
-    leg: createLegs(config.legs, (name) => process.env[name]),
+    leg,
+    sideLeg: sideLegs(config, leg),
   };
 }

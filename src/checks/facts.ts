@@ -26,7 +26,12 @@ export type StepFacts =
   /** Not even the directive fits; no model was called. */
   | { readonly kind: 'no-horizon' }
   /** The provider refused the prompt as too long. */
-  | { readonly kind: 'over-length' };
+  | { readonly kind: 'over-length' }
+  /** The next call could cost more than is left of a budget; no model was called. */
+  | { readonly kind: 'budget-spent'; readonly budget: BudgetName };
+
+/** Whose limit, and of what: a turn's, its session's, its tenant's day. */
+export type BudgetName = 'turn_cost' | 'turn_tokens' | 'session_cost' | 'session_tokens' | 'tenant_cost';
 
 /** A side call that ended for good without a result. */
 export interface CallFailure {

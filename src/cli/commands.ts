@@ -10,6 +10,7 @@ interface Entry {
 const turn = () => import('./commands/turn.ts');
 const session = () => import('./commands/session.ts');
 const context = () => import('./commands/session-context.ts');
+const capacity = () => import('./commands/capacity.ts');
 const keys = () => import('./commands/keys.ts');
 
 export const COMMANDS: readonly Entry[] = [
@@ -47,6 +48,11 @@ export const COMMANDS: readonly Entry[] = [
   entry('session rebuild', 'Make the projections of a session anew', async () => ({
     command: (await session()).rebuild,
   })),
+  entry('probe', 'Measure a model', async () => ({ command: (await capacity()).probe })),
+  entry('profile', 'Show what a model was measured to use', async () => ({
+    command: (await capacity()).profile,
+  })),
+  entry('usage', 'Show tokens, caches and cost', () => import('./commands/usage.ts')),
   entry('keys create', 'Create an API key', async () => ({ command: (await keys()).create })),
   entry('keys list', 'List API keys', async () => ({ command: (await keys()).list })),
   entry('keys revoke', 'Revoke an API key', async () => ({ command: (await keys()).revoke })),

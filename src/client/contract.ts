@@ -1,13 +1,17 @@
 /** The shapes of requests and answers, as the server's own schemas state them. Types only: no code of the server. */
 import type { z } from 'zod';
+import type * as capacities from '../api/capacity-schemas.ts';
 import type * as contexts from '../api/context-schemas.ts';
 import type { TurnEventType } from '../api/events.ts';
 import type * as schemas from '../api/schemas.ts';
+import type * as usages from '../api/usage-schemas.ts';
 import type * as explanations from '../api/why-schema.ts';
 import type { Json } from '../ledger/json.ts';
 
 export type NewSession = schemas.NewSession;
 export type Session = z.infer<typeof schemas.session>;
+/** With what its calls came to. */
+export type CostedSession = z.infer<typeof schemas.costedSession>;
 export type Turn = z.infer<typeof schemas.turn>;
 export type Signal = schemas.Signal;
 export type Replay = z.infer<typeof schemas.replayed>;
@@ -30,7 +34,13 @@ export type Presentations = {
 };
 export type Feedback = z.infer<typeof contexts.newFeedback>;
 export type Link = z.infer<typeof contexts.newRetraction>;
-export type LegInfo = z.infer<typeof schemas.leg>;
+export type LegInfo = z.infer<typeof capacities.leg>;
+export type Profile = z.infer<typeof capacities.profile>;
+export type BegunProbe = z.infer<typeof capacities.begunProbe>['probe'];
+/** `reason` says why none began. */
+export type ProbeAnswer = { readonly probe: BegunProbe } | z.infer<typeof capacities.noProbe>;
+export type UsageQuery = Partial<z.infer<typeof usages.usageQuery>>;
+export type UsageReport = z.infer<typeof usages.usageReport>;
 export type TurnInput = schemas.NewTurn['input'];
 
 export type TurnOptions = Omit<schemas.NewTurn, 'input'> & {

@@ -84,6 +84,14 @@ export class Http {
   }
 }
 
+/** What is undefined is left out. */
+export function queryOf(members: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(members).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}
+
 function baseOf(url: string): string {
   const found = URL.canParse(url) ? new URL(url) : null;
   if (found === null || (found.protocol !== 'http:' && found.protocol !== 'https:')) {

@@ -1,6 +1,8 @@
 export { SERVER_UNREACHABLE, TurnwrightApiError } from './api-error.ts';
 export type {
+  BegunProbe,
   Compacted,
+  CostedSession,
   DryPlan,
   Feedback,
   LegInfo,
@@ -10,6 +12,8 @@ export type {
   Presentation,
   Presentations,
   PresentationsPage,
+  ProbeAnswer,
+  Profile,
   Rebuild,
   Recalled,
   Replay,
@@ -22,6 +26,8 @@ export type {
   TurnEvent,
   TurnInput,
   TurnOptions,
+  UsageQuery,
+  UsageReport,
   Verdict,
   Why,
 } from './contract.ts';

@@ -1,6 +1,7 @@
 /** The sessions of a deployment, from afar. Every call may throw `TurnwrightApiError`. */
 import type {
   Compacted,
+  CostedSession,
   DryPlan,
   Feedback,
   Link,
@@ -17,7 +18,7 @@ import type {
   TurnOptions,
   Verdict,
 } from './contract.ts';
-import type { Http } from './http.ts';
+import { type Http, queryOf } from './http.ts';
 import { TurnHandle } from './turn-handle.ts';
 
 export class Sessions {
@@ -35,8 +36,8 @@ export class Sessions {
     return answer.session;
   }
 
-  async get(id: string, signal?: AbortSignal): Promise<Session> {
-    const answer = await this.#http.json<{ session: Session }>('GET', pathOf(id), { signal });
+  async get(id: string, signal?: AbortSignal): Promise<CostedSession> {
+    const answer = await this.#http.json<{ session: CostedSession }>('GET', pathOf(id), { signal });
     return answer.session;
   }
 
@@ -128,11 +129,4 @@ export class Sessions {
 
 function pathOf(id: string): string {
   return `/v1/sessions/${encodeURIComponent(id)}`;
-}
-
-function queryOf(members: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(members).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }

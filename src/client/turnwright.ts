@@ -1,6 +1,17 @@
 /** The TypeScript client. Runs wherever `fetch` does. */
-import type { LegInfo, Replay, SentRequest, StuckTurn, Turn, Why } from './contract.ts';
-import { type Fetch, Http } from './http.ts';
+import type {
+  LegInfo,
+  ProbeAnswer,
+  Profile,
+  Replay,
+  SentRequest,
+  StuckTurn,
+  Turn,
+  UsageQuery,
+  UsageReport,
+  Why,
+} from './contract.ts';
+import { type Fetch, Http, queryOf } from './http.ts';
 import { Sessions } from './sessions.ts';
 import { TurnHandle } from './turn-handle.ts';
 
@@ -30,6 +41,33 @@ export class Turnwright {
     const answer = await this.#http.json<{ legs: readonly LegInfo[] }>('GET', '/v1/legs', { signal });
     return answer.legs;
   }
+
+  /** What a leg was measured to use; `actor` names a probe of it to follow. */
+  async profile(
+    leg: string,
+    { actor }: { readonly actor?: string } = {},
+    signal?: AbortSignal,
+  ): Promise<Profile> {
+    return this.#http.json('GET', `${legPath(leg)}/profile${queryOf({ actor })}`, { signal });
+  }
+
+  /** Begins to measure a leg, or says why there is nothing to do. Needs a key with the scope `admin`. */
+  async probe(
+    leg: string,
+    options: { readonly force?: boolean } = {},
+    signal?: AbortSignal,
+  ): Promise<ProbeAnswer> {
+    return this.#http.json('POST', `${legPath(leg)}/probe`, { body: options, signal });
+  }
+
+  /** What calls came to: tokens, caches and cost. */
+  async usage(query: UsageQuery = {}, signal?: AbortSignal): Promise<UsageReport> {
+    return this.#http.json('GET', `/v1/usage${queryOf(query)}`, { signal });
+  }
+}
+
+function legPath(leg: string): string {
+  return `/v1/legs/${encodeURIComponent(leg)}`;
 }
 
 class Turns {

@@ -27,12 +27,24 @@ export interface CacheHints {
   readonly breakpoints: readonly number[];
 }
 
+/**
+ * The provider holds the reply `responseId` and everything before it: only `messages` from index `from` on need to be
+ * sent. A wire without server-side state ignores it, and sends everything.
+ */
+export interface Continuation {
+  readonly responseId: string;
+  readonly from: number;
+}
+
 export interface ChatRequest {
   readonly system: string;
   readonly tools: readonly ToolDefinition[];
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
   readonly cache?: CacheHints;
+  readonly continues?: Continuation;
+  /** Asks for the reply without thinking first, where the wire has a switch that every model takes. */
+  readonly thinking?: 'off';
 }
 
 /** Tokens as billed. The whole prompt is `inputTokens + cacheReadTokens + cacheWriteTokens`. */
@@ -42,6 +54,8 @@ export interface Usage {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
+  /** Part of `outputTokens`; left out where the provider does not say. */
+  readonly reasoningTokens?: number;
 }
 
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter' | 'other';
@@ -53,6 +67,8 @@ export interface ChatReply {
   readonly usage: Usage | null;
   /** The model the provider says answered. */
   readonly model: string;
+  /** Names the reply at a provider that keeps it. */
+  readonly responseId?: string;
   readonly firstTokenMs: number | null;
   readonly totalMs: number;
 }

@@ -2,6 +2,7 @@
 import type { ChainedRecord } from '../ledger/chain.ts';
 import type { Outcome } from '../ledger/kinds.ts';
 import type { TurnLink } from '../ledger/turn-card.ts';
+import type { UsageRow } from '../ledger/usage.ts';
 import type { ActorStatus, ClaimName, SessionRef, StoredPacketRow } from './contract.ts';
 
 export interface ActorChange {
@@ -30,6 +31,7 @@ export interface Commit extends SessionRef {
   readonly nextPresentation: number;
   readonly prefix: string | null;
   readonly epoch: number;
+  readonly profileAt: number;
   readonly settle?: ClaimName & {
     readonly actor: string;
     readonly child: string;
@@ -78,6 +80,9 @@ export interface Commit extends SessionRef {
   readonly retractedEdges: readonly Pick<EdgeRow, 'turn' | 'kind' | 'to'>[];
   readonly presentations: readonly PresentationRow[];
   readonly prefixes: readonly PrefixRow[];
+  readonly vectors: readonly VectorRow[];
+  /** Added to what stands under the same key. */
+  readonly usage: readonly UsageRow[];
   /** Heads whose newest reset stands in that record. */
   readonly resets: readonly { readonly head: string; readonly seq: number }[];
 }
@@ -115,6 +120,15 @@ export interface PresentationRow {
 
 export interface PrefixRow {
   readonly digest: string;
+  readonly seq: number;
+}
+
+export interface VectorRow {
+  readonly turn: string;
+  /** The embedding model whose space it is. */
+  readonly model: string;
+  /** Base64, one signed byte a dimension. */
+  readonly vector: string;
   readonly seq: number;
 }
 

@@ -21,6 +21,8 @@ const LISTS = [
   'retractedEdges',
   'presentations',
   'prefixes',
+  'vectors',
+  'usage',
   'resets',
 ] as const;
 
@@ -36,6 +38,7 @@ export function commitJson(commit: Commit): string {
     nextPresentation: commit.nextPresentation,
     prefix: commit.prefix,
     epoch: commit.epoch,
+    profileAt: commit.profileAt,
     actors: commit.actors,
   };
   if (commit.create !== undefined) wire.create = commit.create;

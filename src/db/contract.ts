@@ -32,6 +32,8 @@ export interface SessionHead extends SessionRef {
   readonly prefix: string | null;
   /** Counts changes of what was projected before: what a process remembers of an earlier one is stale. */
   readonly epoch: number;
+  /** When the newest capacity profile in its ledger was probed, in ms since 1970; 0 for none. */
+  readonly profileAt: number;
   /** Somebody follows the session's turns live. */
   readonly watched: boolean;
 }

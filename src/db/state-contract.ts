@@ -3,6 +3,7 @@
  * of its actors; everything here can be made of them again.
  */
 import type { Outcome } from '../ledger/kinds.ts';
+import type { UsageRow } from '../ledger/usage.ts';
 import type {
   ActorStatus,
   EdgeRow,
@@ -14,6 +15,7 @@ import type {
   SessionRef,
   StoredPacketRow,
   TurnPlace,
+  VectorRow,
 } from './contract.ts';
 
 export interface SessionRow extends Omit<SessionHead, keyof SessionRef | 'watched'> {
@@ -109,6 +111,8 @@ export interface Projections {
   readonly edges: readonly (EdgeRow & { readonly retracted: boolean })[];
   readonly presentations: readonly PresentationRow[];
   readonly prefixes: readonly PrefixRow[];
+  readonly vectors: readonly VectorRow[];
+  readonly usage: readonly UsageRow[];
   readonly actors: readonly ActorRow[];
   readonly calls: readonly CallRow[];
   readonly timers: readonly TimerRow[];

@@ -60,7 +60,16 @@ export interface Restoration
   extends SessionRef,
     Pick<
       Projections,
-      'heads' | 'turns' | 'keys' | 'evidence' | 'packets' | 'edges' | 'presentations' | 'prefixes'
+      | 'heads'
+      | 'turns'
+      | 'keys'
+      | 'evidence'
+      | 'packets'
+      | 'edges'
+      | 'presentations'
+      | 'prefixes'
+      | 'vectors'
+      | 'usage'
     > {
   readonly row: Projections['session'];
   /** Actors whose rows are to be made or mended. */

@@ -22,11 +22,15 @@ export const toolCallBlock = z.strictObject({
   raw: z.string().optional(),
 });
 
-/** `signature` comes from the provider and goes back to it unmodified, or the whole block is left out. */
+/**
+ * `signature` comes from the provider and goes back to it unmodified, or the whole block is left out. `signedBy` is the
+ * kind of provider that made it: no other can read it.
+ */
 export const thinkingBlock = z.strictObject({
   type: z.literal('thinking'),
   text: z.string(),
   signature: z.string().optional(),
+  signedBy: z.string().optional(),
 });
 
 export const toolResultBlock = z.strictObject({

@@ -21,7 +21,7 @@ export const decidedToolChild = (step: number, index: number, round: number): st
 export const summaryChild = (ordinal: number): string => `summary-${ordinal}`;
 export const HANDOFF_CHILD = 'handoff-1';
 export const INTENT_CHILD = 'intent-1';
-export const METADATA_CHILD = 'metadata-1';
+export const probeChild = (ordinal: number): string => `probe-${ordinal}`;
 /** Not a side call: the job that applies an actor's pending events. */
 export const DRAIN_CHILD = 'drain';
 /** Upkeep jobs, which belong to no session. */

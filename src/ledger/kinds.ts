@@ -40,10 +40,25 @@ const usage = z.strictObject({
   cacheReadTokens: z.number(),
   cacheWriteTokens: z.number(),
   outputTokens: z.number(),
+  reasoningTokens: z.number().exactOptional(),
 });
 
 const count = z.int().nonnegative();
+
+/** What a call to a model is for. */
+export const CALL_PURPOSES = ['step', 'intent', 'summary', 'probe', 'embedding'] as const;
+export type CallPurpose = (typeof CALL_PURPOSES)[number];
+
+const cacheAnswer = z.enum(['hit', 'miss']);
+/** Whether a cache answered, and what each layer that was asked said. */
+const cacheProbe = z.strictObject({
+  request: cacheAnswer,
+  layers: z.strictObject({ process: cacheAnswer.exactOptional(), store: cacheAnswer.exactOptional() }),
+});
 const data = z.record(z.string(), json);
+
+/** No call is made that would pass it. */
+const costBudget = z.strictObject({ microUsd: count.exactOptional(), tokens: count.exactOptional() });
 
 /** What a producer sent: its idempotency key, if it gave one, and the digest that tells another body from the same. */
 const asked = z.strictObject({ key: z.string().optional(), digest: z.string() });
@@ -79,6 +94,8 @@ const PROTOCOL = {
     locale: z.string().optional(),
     timezone: z.string().optional(),
     metadata: data,
+    /** Of all its turns together. */
+    budget: costBudget.exactOptional(),
   }),
   'head-created': z.strictObject({ head: z.uuid(), from: z.uuid().nullable(), atSeq: count }),
   'head-moved': z.strictObject({ head: z.uuid() }),
@@ -90,6 +107,7 @@ const PROTOCOL = {
     priority: count,
     asked,
     metadata: data.optional(),
+    budget: costBudget.exactOptional(),
     retryOf: z.uuid().optional(),
   }),
   'turn-context': z.strictObject({ utc: z.string(), timezone: z.string(), locale: z.string().optional() }),
@@ -127,6 +145,8 @@ const PROTOCOL = {
     step: count,
     content: z.array(assistantBlock),
     finish: z.enum(['stop', 'tool_calls', 'length', 'content_filter', 'other']),
+    /** Where a provider keeps the reply: the next step of the turn on this leg may continue it there. */
+    kept: z.strictObject({ leg: z.string(), responseId: z.string() }).exactOptional(),
   }),
   'tool-result': z.strictObject({
     step: count,
@@ -160,13 +180,25 @@ const PROTOCOL = {
     to: z.string(),
     reason: z.string(),
   }),
-  'capacity-probe': z.strictObject({ leg: z.string(), profile: data }),
-  'capacity-feedback': z.strictObject({
-    leg: z.string(),
-    reason: z.enum(['over-length']),
-    rejectedTokens: count,
-    limitTokens: count.optional(),
-  }),
+  /** The profile a leg is bound by from here on; `probedAt` in ms since 1970. */
+  'capacity-probe': z.strictObject({ leg: z.string(), probedAt: count, profile: data }),
+  /** What calls taught of a leg: a prompt it refused, or sizes that moved by more than a twentieth. */
+  'capacity-feedback': z.discriminatedUnion('reason', [
+    z.strictObject({
+      leg: z.string(),
+      reason: z.literal('over-length'),
+      rejectedTokens: count,
+      limitTokens: count.exactOptional(),
+    }),
+    z.strictObject({
+      leg: z.string(),
+      reason: z.literal('observed'),
+      tokensPerByte: z.number(),
+      horizonTokens: count,
+    }),
+  ]),
+  /** Where a closed turn stands in the space of an embedding model: base64, one signed byte a dimension. */
+  'turn-vector': z.strictObject({ turn: z.uuid(), model: z.string(), vector: z.base64() }),
   'turn-closed': z.strictObject({
     outcome: z.enum(OUTCOMES),
     reason: z.string(),
@@ -178,6 +210,8 @@ const PROTOCOL = {
 } as const;
 
 const DISPLAY = {
+  /** A leg gave no answer; the same request went to the next. */
+  'route-fallback': z.strictObject({ step: count, from: z.string(), to: z.string(), code: z.string() }),
   'check-fired': z.strictObject({ step: count, check: z.string(), verdict: z.string() }),
   'turn-waiting': z.strictObject({ for: z.enum(WAITING_FOR), calls: z.array(z.string()) }),
   'turn-decided': z.strictObject({ for: z.enum(WAITING_FOR), decision: z.enum(DECISIONS) }),
@@ -206,7 +240,7 @@ const FORENSIC = {
   'work-receipt': z.strictObject({
     child: z.string(),
     step: count,
-    purpose: z.enum(['step', 'intent', 'summary', 'probe']),
+    purpose: z.enum(CALL_PURPOSES),
     leg: z.string(),
     provider: z.string(),
     model: z.string(),
@@ -215,7 +249,16 @@ const FORENSIC = {
     /** What the provider said of a failure, credentials removed. */
     problem: z.string().nullable(),
     usage: usage.nullable(),
+    /** When it ended, ISO 8601 UTC: the day it counts for, and the rates it was priced by. */
+    at: z.string(),
+    /** null where no rate is known, or a failed call reported no usage. `rate` names the row it was priced by. */
+    microUsd: count.nullable(),
+    rate: z.string().nullable(),
+    /** Left out where no cache of replies was asked. A reply from one is never billed. */
+    cache: cacheProbe.exactOptional(),
     requestDigest: z.string(),
+    /** Where the provider held the rest: how many of the request's messages were not sent, and the digest of those that were. */
+    continued: z.strictObject({ messages: count, sentDigest: z.string() }).exactOptional(),
     prefixDigest: z.string().nullable(),
     requestBytes: count,
     firstTokenMs: z.number().nullable(),

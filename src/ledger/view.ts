@@ -28,11 +28,16 @@ export const RENDERED_KINDS: readonly RecordKind[] = [
   'turn-closed',
 ];
 
+/** A prompt that a leg refused as too long. */
+export type OverLength = Extract<BodyOf<'capacity-feedback'>, { reason: 'over-length' }>;
+
 export interface StepView {
   readonly step: number;
   readonly seq: number;
   readonly content: readonly AssistantBlock[];
   readonly finish: BodyOf<'assistant-message'>['finish'];
+  /** The reply at a provider that keeps it. */
+  readonly kept: BodyOf<'assistant-message'>['kept'] | null;
   /** By call index; a call not answered yet has no entry. */
   readonly results: ReadonlyMap<number, BodyOf<'tool-result'>>;
   /** Set when the reply was sent back with a nudge: it is discarded, the nudge stands in its place. */
@@ -47,7 +52,7 @@ export interface TurnView {
   readonly reading: BodyOf<'reading'> | null;
   /** The newest plan: frozen for the turn unless an over-length reply replaced it. */
   readonly plan: BodyOf<'context-plan'> | null;
-  readonly rejections: readonly BodyOf<'capacity-feedback'>[];
+  readonly rejections: readonly OverLength[];
   readonly steps: readonly StepView[];
   /** Messages for the running turn, in the order they came. */
   readonly steering: readonly (readonly InputBlock[])[];
@@ -58,6 +63,10 @@ export interface TurnView {
   /** The newest reset of this turn, with the record it stands in. */
   readonly reset: (BodyOf<'reset'> & { readonly seq: number }) | null;
   readonly metadata: BodyOf<'turn-accepted'>['metadata'];
+  /** What the turn may cost at most; null where nobody said. */
+  readonly budget: BodyOf<'turn-accepted'>['budget'] | null;
+  /** What its calls were billed so far, as far as they could be priced. */
+  readonly spent: { readonly microUsd: number; readonly tokens: number };
   readonly closed: BodyOf<'turn-closed'> | null;
   readonly lastSeq: number;
 }
@@ -69,7 +78,7 @@ type TurnDraft = Mutable<
 > & {
   presentations: Presentation[];
   steps: StepDraft[];
-  rejections: BodyOf<'capacity-feedback'>[];
+  rejections: OverLength[];
   steering: (readonly InputBlock[])[];
   steered: BodyOf<'turn-steered'>[];
 };
@@ -99,8 +108,8 @@ export function foldTurn(records: readonly RecordView[]): TurnView {
 
 function openTurn(record: RecordView): TurnDraft {
   const body = record.body as BodyOf<'turn-accepted'>;
-  const { number, input, metadata } = body;
-  return { ...blank(number), turnId: record.turnId ?? '', input, metadata, lastSeq: record.seq };
+  const { number, input, metadata, budget = null } = body;
+  return { ...blank(number), turnId: record.turnId ?? '', input, metadata, budget, lastSeq: record.seq };
 }
 
 /** A turn nobody asked yet. */
@@ -123,6 +132,8 @@ function blank(number: number): TurnDraft {
     presentations: [],
     reset: null,
     metadata: undefined,
+    budget: null,
+    spent: { microUsd: 0, tokens: 0 },
     closed: null,
     lastSeq: 0,
   };
@@ -140,11 +151,14 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
       turn.plan = record.body as BodyOf<'context-plan'>;
       return;
     case 'capacity-feedback':
-      turn.rejections.push(record.body as BodyOf<'capacity-feedback'>);
+      learn(turn, record.body as BodyOf<'capacity-feedback'>);
+      return;
+    case 'work-receipt':
+      spend(turn, record.body as BodyOf<'work-receipt'>);
       return;
     case 'assistant-message': {
-      const { step, content, finish } = record.body as BodyOf<'assistant-message'>;
-      turn.steps.push({ step, seq: record.seq, content, finish, results: new Map(), nudge: null });
+      const { step, content, finish, kept = null } = record.body as BodyOf<'assistant-message'>;
+      turn.steps.push({ step, seq: record.seq, content, finish, kept, results: new Map(), nudge: null });
       return;
     }
     case 'tool-result': {
@@ -175,6 +189,20 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
     default:
       return;
   }
+}
+
+function learn(turn: TurnDraft, feedback: BodyOf<'capacity-feedback'>): void {
+  if (feedback.reason === 'over-length') turn.rejections.push(feedback);
+}
+
+function spend(turn: TurnDraft, receipt: BodyOf<'work-receipt'>): void {
+  const { usage, microUsd, cache } = receipt;
+  const billed = cache?.request === 'hit' ? null : usage;
+  const tokens =
+    billed === null
+      ? 0
+      : billed.inputTokens + billed.cacheReadTokens + billed.cacheWriteTokens + billed.outputTokens;
+  turn.spent = { microUsd: turn.spent.microUsd + (microUsd ?? 0), tokens: turn.spent.tokens + tokens };
 }
 
 function stepOf(turn: TurnDraft, record: RecordView, step: number): StepDraft {

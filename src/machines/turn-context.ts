@@ -107,6 +107,9 @@ export const childOf = (event: TurnEvent): string =>
 export const failureOf = (event: TurnEvent): string =>
   'error' in event ? (event.error as CallFailure).code : 'unknown';
 
+export const budgetReason = ({ facts }: TurnContext): string =>
+  facts?.kind === 'budget-spent' ? `${facts.budget}_budget` : 'budget';
+
 type Batch = Pick<TurnContext, 'pending' | 'batch' | 'undecided' | 'rounds'>;
 
 /** What a summary is asked for: turns that left the requests, or the steps of this turn that must. */

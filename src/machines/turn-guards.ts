@@ -42,6 +42,7 @@ export const TURN_GUARDS = {
   wantsReset: ({ context }: Asked) =>
     (context.facts?.kind === 'reset-wanted' || context.facts?.kind === 'over-length') &&
     context.resets < MAX_RESETS,
+  isOverBudget: ({ context }: Asked) => context.facts?.kind === 'budget-spent',
   isResetMade: ({ context }: Asked) => context.facts?.kind === 'reset-made',
   // Rounds that only made room for the request called no model to an end.
   budgetSpent: ({ context }: Asked) => context.step - roundsWithoutModel(context) >= context.stepBudget,

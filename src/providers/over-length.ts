@@ -15,25 +15,39 @@ const WORDINGS: readonly RegExp[] = [
   // https://docs.claude.com/en/docs/build-with-claude/context-windows
   /prompt is too long/i,
   /exceeds? context limit/i,
-  // https://platform.openai.com/docs/guides/error-codes and the servers that copy its wording
+  // https://platform.openai.com/docs/guides/error-codes and those that copy its wording: vLLM, DeepSeek, OpenRouter,
+  // Mistral (https://github.com/earendil-works/pi/blob/main/packages/ai/src/utils/overflow.ts)
   /maximum context length/i,
+  // Groq: https://console.groq.com/docs/errors
   /reduce the length of (?:the|your) (?:messages|prompt|input)/i,
-  // https://docs.ollama.com/context-length and the runner below it
+  // https://docs.ollama.com/context-length and the runner below it, llama.cpp; also OpenAI, MiniMax
   /exceeds? (?:the )?(?:available |model's |model |maximum |max )?context (?:length|size|window)/i,
-  /longer than the (?:maximum )?context (?:length|size|window)/i,
-  /context (?:length|size|window|limit) (?:was |is )?exceeded/i,
+  /context (?:length|size|window|limit) (?:was |is )?exceed(?:ed|s)/i,
+  /(?:longer|greater) than the (?:maximum |model's )?context (?:length|size|window)/i,
+  // https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546
+  /context length of only \d/i,
+  // https://github.com/aws-samples/bedrock-chat/issues/95
   /(?:prompt|input) (?:is )?too long/i,
+  /too many input tokens/i,
   // https://ai.google.dev/gemini-api/docs/openai
   /exceeds the maximum number of (?:input )?tokens allowed/i,
+  // xAI and Moonshot: https://github.com/earendil-works/pi/blob/main/packages/ai/src/utils/overflow.ts
+  /maximum prompt length/i,
+  /exceeded model token limit/i,
+  // https://github.com/huggingface/huggingface_hub/issues/1735
+  /`inputs` tokens \+ `max_new_tokens` must be/i,
 ];
 
 const LIMITS: readonly RegExp[] = [
-  /maximum context length (?:is|of) (\d[\d,]*)/i,
+  /maximum (?:context|prompt) length (?:is|of) (\d[\d,]*)/i,
+  /(\d[\d,]*) maximum context length/i,
   /> (\d[\d,]*) maximum/i,
   /context limit: \d[\d,]* \+ \d[\d,]* > (\d[\d,]*)/i,
   /n_ctx\\*"?\s*[:=]\s*(\d+)/i,
   /context (?:length|size|window)[^\d]{0,24}(\d[\d,]*)/i,
   /maximum number of (?:input )?tokens allowed[^\d]{0,4}(\d[\d,]*)/i,
+  /max input tokens: (\d[\d,]*)/i,
+  /must be <= (\d[\d,]*)/i,
   /\blimit\s*[:=]\s*(\d[\d,]*)/i,
 ];
 

@@ -4,7 +4,7 @@
  */
 import type { FinishReason } from '../context/request.ts';
 import type { AssistantBlock, ToolCallBlock } from '../ledger/blocks.ts';
-import type { Delta } from './contract.ts';
+import type { Delta, ProviderKind } from './contract.ts';
 import { MalformedReply } from './malformed-reply.ts';
 import { readArgs } from './tool-args.ts';
 
@@ -15,7 +15,7 @@ const MAX_PARTS = 4_096;
 interface TextPart {
   readonly kind: 'text' | 'thinking';
   readonly pieces: string[];
-  signature: string | null;
+  signed: { readonly signature: string; readonly signedBy: ProviderKind } | null;
 }
 
 interface CallPart {
@@ -44,7 +44,7 @@ export class ReplyDraft {
   }
 
   write(key: string, kind: 'text' | 'thinking', piece: string): void {
-    const part = this.#part(key, () => ({ kind, pieces: [], signature: null }));
+    const part = this.#part(key, () => ({ kind, pieces: [], signed: null }));
     if (part.kind !== kind)
       throw new MalformedReply(`Part ${key} of the reply changed from ${part.kind} to ${kind}.`);
     if (piece === '') return;
@@ -52,15 +52,16 @@ export class ReplyDraft {
     this.#deliver({ type: kind, text: piece });
   }
 
-  sign(key: string, signature: string): void {
-    const part = this.#part(key, () => ({ kind: 'thinking', pieces: [], signature: null }));
+  /** `signedBy` is the one kind of provider that can read the signature. */
+  sign(key: string, signature: string, signedBy: ProviderKind): void {
+    const part = this.#part(key, () => ({ kind: 'thinking', pieces: [], signed: null }));
     this.#weigh(signature);
-    if (part.kind === 'thinking') part.signature = signature;
+    if (part.kind === 'thinking') part.signed = { signature, signedBy };
   }
 
   /** Once any thinking of this reply cannot be kept whole, none of it may go back as signed. */
   unsign(): void {
-    for (const part of this.#parts.values()) if (part.kind === 'thinking') part.signature = null;
+    for (const part of this.#parts.values()) if (part.kind === 'thinking') part.signed = null;
   }
 
   /** Opens the call on first sight; a later id or name fills what was missing. */
@@ -94,7 +95,7 @@ export class ReplyDraft {
     const content: AssistantBlock[] = [];
     for (const part of this.#parts.values()) {
       if (part.kind === 'call') content.push(callBlock(part, ids.next(part.id)));
-      else if (part.pieces.length > 0 || part.signature !== null) content.push(textBlock(part));
+      else if (part.pieces.length > 0 || part.signed !== null) content.push(textBlock(part));
     }
     const calls = content.some((block) => block.type === 'tool_call');
     if (calls && stated === 'stop') return { content, finish: 'tool_calls' };
@@ -140,11 +141,14 @@ class CallIds {
   next(given: string | null): string {
     const index = this.#index;
     this.#index += 1;
-    let id = given !== null && !this.#used.has(given) ? given : `call_${index}`;
-    for (let again = 1; id !== given && (this.#used.has(id) || this.#given.has(id)); again += 1) {
-      id = `call_${index}_${again}`;
-    }
+    const id = given !== null && !this.#used.has(given) ? given : this.#made(index);
     this.#used.add(id);
+    return id;
+  }
+
+  #made(index: number): string {
+    let id = `call_${index}`;
+    for (let again = 1; this.#used.has(id) || this.#given.has(id); again += 1) id = `call_${index}_${again}`;
     return id;
   }
 }
@@ -156,5 +160,5 @@ function callBlock(part: CallPart, id: string): ToolCallBlock {
 function textBlock(part: TextPart): AssistantBlock {
   const text = part.pieces.join('');
   if (part.kind === 'text') return { type: 'text', text };
-  return { type: 'thinking', text, ...(part.signature === null ? {} : { signature: part.signature }) };
+  return { type: 'thinking', text, ...part.signed };
 }

@@ -49,6 +49,11 @@ export function rateLimitWaitMs(headers: Headers, nowMs: number): number | undef
   return retryAfterMs(headers, nowMs) ?? resetMs(headers, nowMs);
 }
 
+/** A wait stated as a duration such as `34.07s`; undefined when absent or unreadable. */
+export function statedWaitMs(value: string | null): number | undefined {
+  return bounded(durationMs(value));
+}
+
 function resetMs(headers: Headers, nowMs: number): number | undefined {
   const waits: { readonly empty: boolean; readonly waitMs: number }[] = [];
   for (const bucket of [...OPENAI_BUCKETS, ...ANTHROPIC_BUCKETS]) {

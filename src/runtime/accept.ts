@@ -15,6 +15,7 @@ import { newestVersion } from '../machines/registry.ts';
 import { TURN_MACHINE } from '../machines/turn.ts';
 import type { TurnInput } from '../machines/turn-context.ts';
 import { beginActor } from './actor.ts';
+import type { CostBudget } from './budgets.ts';
 import { startTurn } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import type { Delivered, Engine } from './engine.ts';
@@ -31,6 +32,8 @@ export interface AcceptRequest {
   readonly priority: number;
   readonly idempotencyKey: string | null;
   readonly metadata?: Readonly<Record<string, Json>>;
+  /** What its calls may come to. */
+  readonly budget?: CostBudget;
   /** The closed turn that this one tries again. */
   readonly retryOf?: string;
   readonly limits: Omit<TurnInput, 'weak'>;
@@ -70,8 +73,10 @@ export async function acceptTurn(engine: Engine, ref: SessionRef, request: Accep
 
 /** The same request sent again has the same digest; another one under its key is told apart by it. */
 export function askedBy(request: Pick<AcceptRequest, 'input'> & Partial<AcceptRequest>): Asked {
-  const { input, metadata, mode, priority, limits, retryOf, idempotencyKey = null } = request;
-  const digest = blake3Hex(canonicalJson({ input, metadata, mode, priority, limits, retryOf }));
+  const { input, metadata, mode, priority, limits, budget, retryOf, idempotencyKey = null } = request;
+  const digest = blake3Hex(
+    canonicalJson({ input, metadata, mode, priority, limits, budget: budget && { ...budget }, retryOf }),
+  );
   return idempotencyKey === null ? { digest } : { digest, key: idempotencyKey };
 }
 
@@ -165,7 +170,7 @@ function written(delivered: Delivered | 'conflict'): boolean {
 
 /** Writes the turn and its actor, not yet started. */
 function build(engine: Engine, builder: CommitBuilder, request: AcceptRequest, asked: Asked): NextTurn {
-  const { turn, input, mode, priority, metadata, retryOf } = request;
+  const { turn, input, mode, priority, metadata, budget, retryOf } = request;
   const head = builder.session.liveHead;
   const number = builder.takeTurnNumber();
   const reading = readLexically(visibleText(input));
@@ -176,6 +181,7 @@ function build(engine: Engine, builder: CommitBuilder, request: AcceptRequest, a
     priority,
     asked,
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+    ...(budget === undefined ? {} : { budget: { ...budget } }),
     ...(retryOf === undefined ? {} : { retryOf }),
   };
   builder.append(head, { kind: 'turn-accepted', turnId: turn, body });

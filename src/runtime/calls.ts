@@ -1,7 +1,7 @@
 /** What each kind of side call is: the pool it runs on, how often it is tried, and how long it may take. */
 import type { Pool } from '../queues/contract.ts';
 
-export const CALL_SOURCES = ['step', 'tool', 'summary', 'intent', 'metadata'] as const;
+export const CALL_SOURCES = ['step', 'tool', 'summary', 'intent', 'probe'] as const;
 export type CallSource = (typeof CALL_SOURCES)[number];
 
 interface CallPolicy {
@@ -15,7 +15,7 @@ export const CALL_POLICY: Readonly<Record<CallSource, CallPolicy>> = {
   tool: { pool: 'tool', maxAttempts: 1, firstDelayMs: 0 },
   summary: { pool: 'summary', maxAttempts: 2, firstDelayMs: 250 },
   intent: { pool: 'intent', maxAttempts: 1, firstDelayMs: 0 },
-  metadata: { pool: 'probe', maxAttempts: 3, firstDelayMs: 1_000 },
+  probe: { pool: 'probe', maxAttempts: 3, firstDelayMs: 1_000 },
 };
 
 /** A call that so many workers died at is taken to kill them, and ends as failed. */

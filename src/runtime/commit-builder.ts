@@ -2,6 +2,7 @@
 import type { Commit, SessionHead } from '../db/contract.ts';
 import { chainRecords, type PlacedDraft } from '../ledger/chain.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
+import { usageOf } from '../ledger/usage.ts';
 
 type Lists = {
   -readonly [K in keyof Commit as Commit[K] extends readonly unknown[]
@@ -11,7 +12,7 @@ type Lists = {
 
 export class CommitBuilder {
   readonly session: SessionHead;
-  readonly lists: Omit<Lists, 'records'> = {
+  readonly lists: Omit<Lists, 'records' | 'usage'> = {
     actors: [],
     events: [],
     calls: [],
@@ -29,6 +30,7 @@ export class CommitBuilder {
     retractedEdges: [],
     presentations: [],
     prefixes: [],
+    vectors: [],
     resets: [],
   };
   settle: Commit['settle'];
@@ -37,6 +39,8 @@ export class CommitBuilder {
   /** Digest of the prefix from now on. */
   prefix: string | null;
   epoch: number;
+  /** The newest of the session's `capacity-probe` records from now on. */
+  #profileAt: number;
   readonly #drafts: PlacedDraft[] = [];
   #nextTurn: number;
   #nextEvidence: number;
@@ -49,10 +53,12 @@ export class CommitBuilder {
     this.#nextPresentation = session.nextPresentation;
     this.prefix = session.prefix;
     this.epoch = session.epoch;
+    this.#profileAt = session.profileAt;
   }
 
   /** Returns the sequence number the record will have. */
   append(headId: string, draft: RecordDraft): number {
+    if (draft.kind === 'capacity-probe') this.#profileAt = Math.max(this.#profileAt, draft.body.probedAt);
     this.#drafts.push({ headId, draft });
     return this.session.nextSeq + this.#drafts.length - 1;
   }
@@ -98,7 +104,9 @@ export class CommitBuilder {
       nextPresentation: this.#nextPresentation,
       prefix: this.prefix,
       epoch: this.epoch,
+      profileAt: this.#profileAt,
       records,
+      usage: usageOf(this.#drafts.map(({ draft }) => draft)),
       ...this.lists,
     };
   }

@@ -1,6 +1,7 @@
 /** Where stored projections differ from those made anew of the originals. Pure. */
 import type { SessionState } from '../db/contract.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
+import { usageKey } from '../ledger/usage.ts';
 import type { AwaitedCall, AwaitedTimer } from './awaited.ts';
 import type { ProjectedActor } from './project-actors.ts';
 import type { FromRecords } from './project-records.ts';
@@ -15,6 +16,8 @@ export type ProjectedTable =
   | 'edges'
   | 'presentations'
   | 'prefixes'
+  | 'turn_vectors'
+  | 'usage'
   | 'actors'
   | 'side_calls'
   | 'timers'
@@ -46,6 +49,8 @@ export function differences(stored: SessionState | null, projected: Projected): 
     ...compare('edges', ({ turn, ordinal }) => `${turn}/${ordinal}`, stored?.edges, records.edges),
     ...compare('presentations', ({ ordinal }) => `p${ordinal}`, stored?.presentations, records.presentations),
     ...compare('prefixes', ({ digest }) => digest, stored?.prefixes, records.prefixes),
+    ...compare('turn_vectors', ({ turn, model }) => `${turn}/${model}`, stored?.vectors, records.vectors),
+    ...compare('usage', usageKey, stored?.usage, records.usage),
   ];
   for (const [actor, made] of actors) found.push(...compareActor(stored, actor, made, records));
   return found;

@@ -2,7 +2,7 @@
 
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
-import { promptCeiling } from '../context/plan/budget.ts';
+import { prefixTokens, promptCeiling } from '../context/plan/budget.ts';
 import type { Plan } from '../context/plan/contract.ts';
 import { explainPlan, type PlanPiece } from '../context/plan/why.ts';
 import type { SessionRef } from '../db/contract.ts';
@@ -35,7 +35,7 @@ export async function dryPlan(
     number: request.open.number,
     profile,
     ceilingTokens: promptCeiling(profile, options),
-    prefixTokens: tokensOf(input.prefixBytes, profile),
+    prefixTokens: prefixTokens(input),
     openTurnTokens: tokensOf(open.bytes, profile),
     plan,
     reset: known.reset,

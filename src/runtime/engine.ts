@@ -9,7 +9,7 @@ import { TurnwrightError } from '../ledger/errors.ts';
 import { DRAIN_CHILD } from '../ledger/ids.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
-import type { HopContext, MachineEvent, NewActor } from './actor.ts';
+import type { HopContext, MachineEvent } from './actor.ts';
 import { type Additions, addTo } from './additions.ts';
 import type { Admission } from './admission.ts';
 import type { ClosedTurn } from './close.ts';
@@ -35,8 +35,6 @@ export interface Delivery {
   readonly also?: (builder: CommitBuilder, head: string) => NextTurn | null;
   /** Where this process cannot move the actor, nothing is written. */
   readonly orNothing?: boolean;
-  /** Actors that begin when the event closes the turn. */
-  readonly onClose?: readonly NewActor[] | undefined;
 }
 
 /** `ended`: the actor had finished. `superseded`: the call was taken over or cancelled. `duplicate`: applied before. */
@@ -198,12 +196,7 @@ export class Engine {
       return { commit: builder.build(), closed: null, outcome: 'left-for-other-version' };
     }
     try {
-      const built = buildHop(
-        builder,
-        this.hopContext(),
-        { loaded, event: delivery, records },
-        delivery.onClose,
-      );
+      const built = buildHop(builder, this.hopContext(), { loaded, event: delivery, records });
       return built.kind === 'needs-records' ? null : { ...built, outcome: 'applied' };
     } catch (error) {
       if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;

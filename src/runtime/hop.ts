@@ -4,7 +4,7 @@
  */
 import type { Commit, RawRecord } from '../db/contract.ts';
 import { canonicalJson } from '../ledger/json.ts';
-import { beginActor, type HopContext, type NewActor, type Place, stepActor } from './actor.ts';
+import { type HopContext, type Place, stepActor } from './actor.ts';
 import { type ClosedTurn, closeTurn, type EventHop } from './close.ts';
 import type { CommitBuilder } from './commit-builder.ts';
 import { answerInHop } from './in-hop.ts';
@@ -18,12 +18,7 @@ export interface CommitHop {
 export type BuiltHop = CommitHop | { readonly kind: 'needs-records' };
 
 /** Adds the event's consequences to `builder`, which may hold a worker's own records already. */
-export function buildHop(
-  builder: CommitBuilder,
-  context: HopContext,
-  hop: EventHop,
-  onClose: readonly NewActor[] = [],
-): BuiltHop {
+export function buildHop(builder: CommitBuilder, context: HopContext, hop: EventHop): BuiltHop {
   const { actor, turn, session } = hop.loaded;
   const place: Place = {
     actor: actor.actor,
@@ -39,16 +34,8 @@ export function buildHop(
   if (answers !== null && actor.turn !== null)
     answerInHop(builder, context.cards, hop.records ?? [], { ...place, turn: actor.turn }, answers);
   let closed: ClosedTurn | null = null;
-  if (closes !== null && actor.turn !== null) {
+  if (closes !== null && actor.turn !== null)
     closed = closeTurn(builder, context, hop, { ...place, turn: actor.turn }, closes);
-    for (const created of onClose)
-      beginActor(builder, context, created, {
-        ...place,
-        actor: created.actor,
-        turn: created.turn,
-        priority: 0,
-      });
-  }
   return { kind: 'commit', commit: builder.build(), closed };
 }
 

@@ -55,7 +55,7 @@ export async function nextTurnFor(
     toPlan,
     profile,
     options,
-    prefixBytes: sessionPrefix(config, surface).bytes,
+    prefix: sessionPrefix(config, surface),
     open: text === null ? bare : asked(bare, text, { utc: nowUtc, timezone }),
     workContract,
   };

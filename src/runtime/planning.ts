@@ -1,9 +1,11 @@
 /** The plan of an open turn, made of what is known of its head. One function for steps, dry plans and compaction. */
 import { renderOpen } from '../context/assemble/open-turn.ts';
+import type { Prefix } from '../context/assemble/prefix.ts';
 import { NO_TAIL, renderTail, type TailInput } from '../context/assemble/tail.ts';
 import { omittedTurns, threadLines } from '../context/assemble/thread.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
 import type { CapacityProfile } from '../context/capacity/profile.ts';
+import { countedPrefix } from '../context/capacity/tokens.ts';
 import { linksOf } from '../context/links/observed.ts';
 import type { Plan, PlanInput, PlanOptions, PlanRun } from '../context/plan/contract.ts';
 import { planTurns } from '../context/plan/plan.ts';
@@ -12,6 +14,7 @@ import type { SessionRef, ToPlan } from '../db/contract.ts';
 import { type TurnView, visibleText } from '../ledger/view.ts';
 import type { HeadIndex, HeadIndexes } from './head-index.ts';
 import type { TurnCache } from './turn-cache.ts';
+import type { TurnVectors } from './turn-vectors.ts';
 
 /** The cards' tags and their message, beside the lines themselves. */
 const CARD_BLOCK_BYTES = 64;
@@ -24,7 +27,7 @@ export interface PlanFor {
   readonly toPlan: ToPlan | null;
   readonly profile: CapacityProfile;
   readonly options: PlanOptions;
-  readonly prefixBytes: number;
+  readonly prefix: Pick<Prefix, 'bytes' | 'digest'>;
   readonly open: TurnView;
   readonly workContract: string | null;
 }
@@ -42,32 +45,43 @@ export interface Planned {
 export class Planning {
   readonly #indexes: HeadIndexes;
   readonly #turns: TurnCache;
+  /** null where no embedding leg is configured. */
+  readonly #vectors: TurnVectors | null;
 
-  constructor(indexes: HeadIndexes, turns: TurnCache) {
+  constructor(indexes: HeadIndexes, turns: TurnCache, vectors: TurnVectors | null = null) {
     this.#indexes = indexes;
     this.#turns = turns;
+    this.#vectors = vectors;
   }
 
   async plan(request: PlanFor): Promise<Planned> {
     const { ref, head, epoch, open, toPlan, workContract } = request;
     const known = await this.#indexes.get(ref, { head, epoch, before: open.number }, toPlan);
+    const isAsked = this.#vectors !== null && request.options.signals === 'all';
+    const likeness = isAsked ? await this.#vectors.likeness(ref, head, epoch, open) : null;
     const resetSeq = open.reset?.seq ?? known.reset;
     const reset = resetSeq === null ? null : await this.#turns.reset(ref, resetSeq);
     const render = (input: TailInput) => {
       const tail = renderTail(open, input);
       return { open: rendered(renderOpen(open, tail)), tail };
     };
+    const counted = countedPrefix(request.profile, request.prefix.digest);
+    const weighed =
+      counted === null
+        ? { prefixBytes: request.prefix.bytes + CARD_BLOCK_BYTES }
+        : { prefixBytes: CARD_BLOCK_BYTES, countedTokens: counted };
     const bare = render({ ...NO_TAIL, workContract });
     const input = (openTurnBytes: number): PlanInput<TurnIndex> => ({
       profile: request.profile,
       options: request.options,
-      prefixBytes: request.prefixBytes + CARD_BLOCK_BYTES,
+      ...weighed,
       openTurnBytes,
       resetBytes: reset?.piece.bytes ?? 0,
       behind: reset?.behind ?? 0,
       index: known.turns,
       query: queryOf(open),
       packets: known.packets,
+      ...(likeness === null ? {} : { likeness }),
     });
     const first = input(bare.open.bytes);
     const plan = planTurns(first);

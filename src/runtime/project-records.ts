@@ -6,6 +6,7 @@ import type { EvidenceRow, HeadRow, KeyRow, Projections, SessionRow, TurnRowStat
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from '../ledger/kinds.ts';
+import { UsageTotals } from '../ledger/usage.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -19,7 +20,9 @@ type Made =
   | 'packets'
   | 'edges'
   | 'presentations'
-  | 'prefixes';
+  | 'prefixes'
+  | 'vectors'
+  | 'usage';
 
 export type FromRecords = Pick<Projections, Made> & {
   /** Actors that a record says were parked: their events do not tell all of their revisions. */
@@ -47,6 +50,7 @@ export class RecordProjector {
     nextPresentation: 1,
     prefix: null,
     epoch: 0,
+    profileAt: 0,
   };
   readonly #heads = new Map<string, Mutable<HeadRow>>();
   readonly #turns = new Map<string, Mutable<TurnRowState>>();
@@ -56,6 +60,8 @@ export class RecordProjector {
   readonly #edges = new Map<string, Mutable<Projections['edges'][number]>[]>();
   readonly #presentations: Projections['presentations'][number][] = [];
   readonly #prefixes: Projections['prefixes'][number][] = [];
+  readonly #vectors: Projections['vectors'][number][] = [];
+  readonly #usage = new UsageTotals();
   readonly #parked = new Set<string>();
   readonly #retries = new Map<string, number>();
   /** What each kind of record says; a record that belongs to a turn comes with it. */
@@ -89,6 +95,9 @@ export class RecordProjector {
     prefix: ({ digest }, { seq }) => {
       this.#prefixes.push({ digest, seq });
     },
+    'turn-vector': (body, { seq }) => {
+      this.#vectors.push({ ...body, seq });
+    },
     'context-plan': ({ prefixDigest }) => {
       this.#session.prefix = prefixDigest;
     },
@@ -101,6 +110,10 @@ export class RecordProjector {
       const key = `${turn}~${child}`;
       this.#retries.set(key, (this.#retries.get(key) ?? 0) + 1);
     },
+    'capacity-probe': ({ probedAt }) => {
+      this.#session.profileAt = Math.max(this.#session.profileAt, probedAt);
+    },
+    'work-receipt': (body) => this.#usage.add(body),
     'actor-parked': ({ actor }) => {
       this.#parked.add(actor);
     },
@@ -134,6 +147,8 @@ export class RecordProjector {
       edges: [...this.#edges.values()].flat(),
       presentations: this.#presentations,
       prefixes: this.#prefixes,
+      vectors: this.#vectors,
+      usage: this.#usage.rows(),
       parked: this.#parked,
       retries: this.#retries,
     };

@@ -119,6 +119,8 @@ function restoration(
     edges: records.edges,
     presentations: records.presentations,
     prefixes: records.prefixes,
+    vectors: records.vectors,
+    usage: records.usage,
     actors: made.map(({ row }) => row).filter(({ actor }) => wrongActors.has(actor)),
     calls: calls.filter((call) => wrongCalls.has(callKey(call))),
     surplusCalls: (stored?.calls ?? []).filter(

@@ -8,8 +8,8 @@ import { cardMessages, packetMessages } from '../context/assemble/packet-piece.t
 import type { Prefix } from '../context/assemble/prefix.ts';
 import { renderTail } from '../context/assemble/tail.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
-import type { CapacityProfile } from '../context/capacity/profile.ts';
-import { tokensOf } from '../context/capacity/tokens.ts';
+import { type CapacityProfile, FALLBACK_OUTPUT_RESERVE_TOKENS } from '../context/capacity/profile.ts';
+import { countedPrefix, tokensOf } from '../context/capacity/tokens.ts';
 import { deterministicPacket } from '../context/packet/deterministic.ts';
 import { promptCeiling } from '../context/plan/budget.ts';
 import type { PlanOptions } from '../context/plan/contract.ts';
@@ -59,6 +59,8 @@ export type PreparedRequest =
   | {
       readonly kind: 'request';
       readonly open: TurnView;
+      /** Of the turn itself, its tail included. */
+      readonly openBytes: number;
       readonly assembled: Assembled;
       readonly plan: PlanBody;
       readonly planDraft: RecordDraft | null;
@@ -102,6 +104,7 @@ export class RequestBuilder {
     return {
       kind: 'request',
       open,
+      openBytes: piece.bytes,
       assembled: await this.#assemble(request, piece),
       plan,
       planDraft: frozen === null ? { kind: 'context-plan', turnId: open.turnId, body: plan } : null,
@@ -140,7 +143,7 @@ export class RequestBuilder {
       toPlan: claim.toPlan,
       profile,
       options,
-      prefixBytes: prefix.bytes,
+      prefix,
       open,
       workContract,
     });
@@ -192,7 +195,8 @@ function outgrows(
   const profile = profileOf(plan);
   if (profile.tokensPerByte.samples === 0) return null;
   const ceiling = promptCeiling(profile, options);
-  const tokens = (bytes: number): number => tokensOf(prefix.bytes + bytes, profile);
+  const counted = countedPrefix(profile, prefix.digest) ?? tokensOf(prefix.bytes, profile);
+  const tokens = (bytes: number): number => counted + tokensOf(bytes, profile);
   if (tokens(openBytes) <= ceiling) return null;
   const directive = rendered(renderOpen({ ...open, steps: [], steering: [] }, tail));
   // A refusal may have been of prompt and reply together: what cannot be made smaller is sent once more.
@@ -248,15 +252,18 @@ function planBody(input: RequestInput, planned: Planned | null): PlanBody {
 
 /** A ratio is a mean: a request may weigh so much more than it says. */
 const ESTIMATE_SLACK = 1.03;
+/** A reply that may fill the rest of the window leaves the estimate less room to be wrong in. */
+const LONG_REPLY_SLACK = 1.1;
 
-/** The reply may take what the window leaves, up to the reserve or the cap; at least one token. */
+/**
+ * The reply may take what the window leaves, up to the cap or what the model writes at most; the reserve in any case,
+ * and at least one token.
+ */
 function replyTokens(profile: CapacityProfile, cap: number | null, promptBytes: number): number {
   const window = Math.min(profile.declaredWindow, profile.verifiedWindow ?? profile.declaredWindow);
-  return Math.max(
-    1,
-    Math.min(
-      cap ?? profile.outputReserve,
-      window - Math.ceil(ESTIMATE_SLACK * tokensOf(promptBytes, profile)),
-    ),
-  );
+  const { outputReserve } = profile;
+  const most = cap ?? profile.maxOutput ?? Math.max(outputReserve, FALLBACK_OUTPUT_RESERVE_TOKENS);
+  const left = (slack: number): number => window - Math.ceil(slack * tokensOf(promptBytes, profile));
+  const reserved = Math.min(most, outputReserve, left(ESTIMATE_SLACK));
+  return Math.max(1, reserved, Math.min(most, left(LONG_REPLY_SLACK)));
 }

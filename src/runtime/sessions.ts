@@ -27,6 +27,7 @@ export async function createSession(
     nextPresentation: 1,
     prefix: null,
     epoch: 0,
+    profileAt: 0,
     watched: false,
   });
   builder.create = { leg: config.leg, config: canonicalJson(config), head };

@@ -6,7 +6,6 @@ import type { Claim } from '../db/contract.ts';
 import { type Json, storableText } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { JobRef } from '../queues/contract.ts';
-import type { NewActor } from './actor.ts';
 import type { Additions } from './additions.ts';
 import { CALL_POLICY, isCallSource, MAX_DEATHS, retryDelayMs } from './calls.ts';
 import { claimCall } from './claim.ts';
@@ -20,7 +19,6 @@ export type CallResult =
       readonly kind: 'done';
       readonly output: Json;
       readonly additions: (takeEvidence: () => number) => Additions;
-      readonly onClose?: readonly NewActor[];
     }
   | {
       readonly kind: 'failed';
@@ -119,7 +117,6 @@ async function settle(host: SideCallHost, ref: JobRef, claim: Claim, ended: Ende
       return finish(host, ref, claim, {
         event: { type: `xstate.done.actor.${ref.child}`, output: ended.output },
         additions: ended.additions,
-        ...(ended.onClose === undefined ? {} : { onClose: ended.onClose }),
       });
     case 'failed':
       return finish(host, ref, claim, {
@@ -149,7 +146,7 @@ async function settle(host: SideCallHost, ref: JobRef, claim: Claim, ended: Ende
   }
 }
 
-type Ending = Pick<Delivery, 'event' | 'onClose'> & {
+type Ending = Pick<Delivery, 'event'> & {
   readonly additions: (takeEvidence: () => number) => Additions;
   readonly error?: string;
 };
@@ -169,7 +166,6 @@ async function finish(host: SideCallHost, ref: JobRef, claim: Claim, ending: End
       ...(failed ? { error: ending.error } : {}),
     },
     additions: ending.additions,
-    onClose: ending.onClose,
   });
   if (delivered !== 'superseded') return delivered;
   return keepLate(host, ref, claim, delivered, ending.additions(() => 0).drafts);

@@ -47,7 +47,7 @@ export class SummariesAhead {
       toPlan: null,
       profile: input.profile,
       options: input.options,
-      prefixBytes: input.prefix.bytes,
+      prefix: input.prefix,
       open: { ...unasked(place.number + 1), context, reading },
       workContract: input.workContract,
     };

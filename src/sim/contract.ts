@@ -1,8 +1,12 @@
 /** The simulator's public shapes: what a test or a bench may set, and what it may read back. */
 import { z } from 'zod';
 
-export const SIM_WIRES = ['openai', 'anthropic', 'ollama'] as const;
+export const SIM_WIRES = ['openai', 'openai-responses', 'anthropic', 'ollama'] as const;
 export type SimWire = (typeof SIM_WIRES)[number];
+
+/** How the wires of OpenAI's shape word a refusal over length: each provider behind that shape has its own way. */
+const OVER_LENGTH_WORDINGS = ['openai', 'google', 'openrouter', 'bedrock', 'vllm'] as const;
+export type OverLengthWording = (typeof OVER_LENGTH_WORDINGS)[number];
 
 /** Ground truth of one simulated model. A prober or a budget is right when it finds these figures. */
 export interface SimModel {
@@ -21,10 +25,51 @@ export interface SimModel {
   readonly thinkingOnlyRate?: number;
   /** Share of final texts, 0 to 1, that repeat the previous final text word for word. */
   readonly driftRate?: number;
+  /**
+   * Share of calls, 0 to 1, whose decision to follow instructions is turned round: within the horizon they are not
+   * followed, beyond it they are. It hangs on the call's number, so identical requests differ from each other.
+   */
+  readonly flipRate?: number;
+  /** Tokens. A longer prompt loses its oldest messages without a word; usage tells what was read. */
+  readonly silentWindow?: number;
+  /** `openai` unless given. */
+  readonly overLengthWording?: OverLengthWording;
+  /** false: usage says nothing of the cache, which still saves its time. true unless given. */
+  readonly reportsCache?: boolean;
 }
 
+const share = z.number().min(0).max(1);
+
+const simModel: z.ZodType<SimModel> = z.strictObject({
+  name: z.string().min(1),
+  window: z.int().positive(),
+  horizon: z.int().positive(),
+  tokensPerByte: z.number().positive(),
+  maxOutputTokens: z.int().positive(),
+  prefillTokensPerSecond: z.number().positive(),
+  decodeTokensPerSecond: z.number().positive(),
+  quantisation: z.string(),
+  supportsImages: z.boolean(),
+  thinkingOnlyRate: share.exactOptional(),
+  driftRate: share.exactOptional(),
+  flipRate: share.exactOptional(),
+  silentWindow: z.int().positive().exactOptional(),
+  overLengthWording: z.enum(OVER_LENGTH_WORDINGS).exactOptional(),
+  reportsCache: z.boolean().exactOptional(),
+});
+
+/** Names are unique: a request names the model it is for. */
+export const simModels = z.array(simModel).superRefine((models, context) => {
+  for (const [index, { name }] of models.entries()) {
+    const first = models.findIndex((model) => model.name === name);
+    if (first === index) continue;
+    context.addIssue({ code: 'custom', path: [index, 'name'], message: `model ${first} has this name, too` });
+  }
+});
+
+/** A `rate_limit` without `retryAfterMs` does not say when to come back. */
 const fault = z.discriminatedUnion('name', [
-  z.strictObject({ name: z.literal('rate_limit'), retryAfterMs: z.int().nonnegative() }),
+  z.strictObject({ name: z.literal('rate_limit'), retryAfterMs: z.int().nonnegative().optional() }),
   z.strictObject({ name: z.literal('overloaded') }),
   z.strictObject({ name: z.literal('server_error') }),
   z.strictObject({ name: z.literal('auth') }),
@@ -37,6 +82,8 @@ const fault = z.discriminatedUnion('name', [
   z.strictObject({ name: z.literal('empty') }),
   z.strictObject({ name: z.literal('malformed_tool_args') }),
   z.strictObject({ name: z.literal('unknown_finish') }),
+  z.strictObject({ name: z.literal('duplicate_call_ids') }),
+  z.strictObject({ name: z.literal('missing_call_ids') }),
 ]);
 
 /** `fromCall` is the lowest call number `n` that matches; `count` bounds how often the rule fires. */
@@ -93,11 +140,13 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly url: string;
-  /** What to print wherever its answers are shown. */
+  /** What to print wherever its answers are shown; names the models served now. */
   readonly banner: string;
   calls(): readonly SimCall[];
   /** Replaces all rules and their counts. */
   setFaults(rules: readonly FaultRule[]): void;
+  /** Replaces the served models, as a restart of their server would: caches start empty. */
+  setModels(models: readonly SimModel[]): void;
   /** Cuts what is open, frees the port and the log. May be called again. */
   close(): Promise<void>;
 }

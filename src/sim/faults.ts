@@ -1,6 +1,7 @@
 /** Which fault, if any, a call meets. Rules are tried in order; the first that matches fires. */
 import { type Fault, type FaultRule, faultRules, type SimWire } from './contract.ts';
 import { draw } from './random.ts';
+import { firstIssue } from './untyped.ts';
 
 export interface FaultSubject {
   readonly n: number;
@@ -51,7 +52,5 @@ export type ParsedRules =
 export function parseFaultRules(value: unknown): ParsedRules {
   const parsed = faultRules.safeParse(value);
   if (parsed.success) return { ok: true, rules: parsed.data };
-  const issue = parsed.error.issues[0];
-  const path = issue === undefined || issue.path.length === 0 ? 'the body' : issue.path.join('.');
-  return { ok: false, message: `fault rules refused at ${path}: ${issue?.message ?? 'not a list of rules'}` };
+  return { ok: false, message: `fault rules refused at ${firstIssue(parsed.error)}` };
 }

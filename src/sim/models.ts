@@ -1,5 +1,6 @@
 /** The models served when none are given: one whose limits a short session reaches, one with room. */
-import type { SimModel } from './contract.ts';
+import { type SimModel, simModels } from './contract.ts';
+import { firstIssue } from './untyped.ts';
 
 export const SIM_DESCRIPTION = 'simulated model: answers from the request alone, no language model behind it';
 
@@ -30,3 +31,14 @@ export const DEFAULT_SIM_MODELS: readonly SimModel[] = [
     supportsImages: true,
   },
 ];
+
+export type ParsedModels =
+  | { readonly ok: true; readonly models: readonly SimModel[] }
+  | { readonly ok: false; readonly message: string };
+
+/** Reads models that came over HTTP; the message names the first wrong field. */
+export function parseModels(value: unknown): ParsedModels {
+  const parsed = simModels.safeParse(value);
+  if (parsed.success) return { ok: true, models: parsed.data };
+  return { ok: false, message: `models refused at ${firstIssue(parsed.error)}` };
+}

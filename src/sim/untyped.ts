@@ -1,4 +1,5 @@
 /** Reading JSON nobody checked yet. */
+import type { z } from 'zod';
 
 export type Untyped = { readonly [key: string]: unknown };
 
@@ -16,4 +17,11 @@ export function asString(value: unknown): string | null {
 
 export function asNumber(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** `0.fault.delayMs: what is wrong`: the first field a schema refused. */
+export function firstIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  const path = issue === undefined || issue.path.length === 0 ? 'the body' : issue.path.join('.');
+  return `${path}: ${issue?.message ?? 'not as the schema demands'}`;
 }

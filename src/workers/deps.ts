@@ -1,7 +1,10 @@
 /** What every worker is given. Built once a process, by `src/app`. */
 import type { Loaded } from '../db/contract.ts';
-import type { Leg, Provider } from '../providers/contract.ts';
+import type { ProbeFlightStore } from '../db/probe-flights.ts';
 import type { Bus } from '../queues/bus.ts';
+import type { BoundLeg, ModelCalls } from '../runtime/model-calls.ts';
+import type { ProbeWatch } from '../runtime/probe-watch.ts';
+import type { Probes } from '../runtime/probes.ts';
 import type { Profiles } from '../runtime/profiles.ts';
 import type { RateLimiter } from '../runtime/rate-limiter.ts';
 import type { RequestBuilder } from '../runtime/request.ts';
@@ -9,13 +12,9 @@ import type { SessionConfigs } from '../runtime/sessions.ts';
 import type { SideCallHost } from '../runtime/side-call.ts';
 import type { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import type { TurnCache } from '../runtime/turn-cache.ts';
+import type { TurnVectors } from '../runtime/turn-vectors.ts';
 import type { SessionMemory } from '../tools/contract.ts';
 import type { ToolSurface } from '../tools/surface.ts';
-
-export interface BoundLeg {
-  readonly leg: Leg;
-  readonly provider: Provider;
-}
 
 export interface WorkerDeps {
   readonly host: SideCallHost;
@@ -23,10 +22,17 @@ export interface WorkerDeps {
   readonly profiles: Profiles;
   readonly requests: RequestBuilder;
   readonly ahead: SummariesAhead;
+  /** Left out where no embedding leg is configured. */
+  readonly vectors?: TurnVectors;
   /** What the tools of a turn may read of the past. */
   readonly memory: (loaded: Pick<Loaded, 'session' | 'turn'>) => SessionMemory;
-  /** Every call to a provider goes through it. */
+  /** Every call to a model goes through it. */
+  readonly calls: ModelCalls;
+  /** What else is asked of a provider goes through this. */
   readonly limiter: RateLimiter;
+  readonly probes: Probes;
+  readonly watch: ProbeWatch;
+  readonly flights: ProbeFlightStore;
   readonly turns: TurnCache;
   readonly surface: ToolSurface;
   readonly bus: Bus;
@@ -35,4 +41,8 @@ export interface WorkerDeps {
   readonly newId: () => string;
   /** null for a leg the configuration no longer names. */
   readonly leg: (name: string) => BoundLeg | null;
+  /** The leg that a side call of a session on this leg is made on. */
+  readonly sideLeg: (purpose: SidePurpose, boundTo: string) => BoundLeg | null;
 }
+
+export type SidePurpose = 'summary' | 'intent';

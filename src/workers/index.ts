@@ -10,7 +10,7 @@ import { toolWorker } from './tool.ts';
 import { turnWorker } from './turn.ts';
 import { upkeepWorker } from './upkeep.ts';
 
-export type { BoundLeg, WorkerDeps } from './deps.ts';
+export type { WorkerDeps } from './deps.ts';
 
 export function poolHandlers(
   deps: WorkerDeps,

@@ -5,13 +5,13 @@ import type { Claim } from '../db/contract.ts';
 import { classifierRequest, readClassification } from '../intent/classifier.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { byteLength, canonicalJson } from '../ledger/json.ts';
-import type { BodyOf } from '../ledger/kinds.ts';
+import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
 import { visibleText } from '../ledger/view.ts';
 import type { JobRef } from '../queues/contract.ts';
+import { spendingOf } from '../runtime/budgets.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
 import { foldRecords } from '../runtime/turn-cache.ts';
-import type { BoundLeg, WorkerDeps } from './deps.ts';
-import { receipt } from './receipt.ts';
+import type { WorkerDeps } from './deps.ts';
 
 /** Also how long a reading may wait for the provider's limits: the turn goes on without it after that. */
 const CLASSIFY_TIMEOUT_MS = 10_000;
@@ -28,44 +28,43 @@ async function performIntent(
 ): Promise<CallResult> {
   const open = foldRecords(claim.records);
   const config = await deps.configs.get(ref);
-  const bound = deps.leg(config.leg);
+  const bound = deps.sideLeg('intent', config.leg);
   if (bound === null) {
     const message = `leg "${config.leg}" is not configured`;
     return { kind: 'failed', code: 'unknown_leg', message, drafts: [] };
   }
-  const request: ChatRequest = classifierRequest(visibleText(open.input));
-  const { ran, totalMs } = await classify(deps, ref, bound, request, signal);
-  if (ran.kind === 'delayed' && ran.delayMs > CLASSIFY_TIMEOUT_MS)
-    return { kind: 'failed', code: 'not_classified', message: ran.reason, drafts: [] };
-  if (ran.kind !== 'ran') return ran;
-  const { outcome } = ran;
-  const written = receipt(
-    {
-      turnId: open.turnId,
-      child: ref.child,
-      step: 0,
-      purpose: 'intent',
-      attempt: claim.call.attempt,
-      leg: bound.leg,
-      requestDigest: blake3Hex(canonicalJson(request)),
-      requestBytes: 0,
-      prefixDigest: null,
-      totalMs,
-    },
-    outcome,
-  );
+  const request: ChatRequest = { ...classifierRequest(visibleText(open.input)), thinking: 'off' };
+  const requestBytes = byteLength(canonicalJson(request));
+  const called = await deps.calls.make({
+    ref,
+    turnId: open.turnId,
+    step: 0,
+    purpose: 'intent',
+    attempt: claim.call.attempt,
+    bound,
+    request,
+    requestDigest: blake3Hex(canonicalJson(request)),
+    requestBytes,
+    prefixDigest: null,
+    // A first estimate will do: the request is small, and what it really cost is known afterwards.
+    promptTokens: Math.ceil(requestBytes * INITIAL_TOKENS_PER_BYTE),
+    replyTokens: request.maxTokens,
+    timeoutMs: CLASSIFY_TIMEOUT_MS,
+    signal,
+    spending: spendingOf(open, config),
+  });
+  if (called.kind === 'delayed' && called.delayMs > CLASSIFY_TIMEOUT_MS)
+    return notClassified(called.reason, []);
+  if (called.kind === 'budget-spent') return notClassified(`the ${called.budget} budget is spent`, []);
+  if (called.kind === 'not-cached') return notClassified('no reply is kept', [called.receipt]);
+  if (called.kind !== 'called') return called;
+  const { outcome, receipt: written } = called;
   if (!outcome.ok) {
     if (outcome.failure.kind === 'aborted') return { kind: 'aborted', drafts: [written] };
-    return { kind: 'failed', code: 'not_classified', message: outcome.failure.message, drafts: [written] };
+    return notClassified(outcome.failure.message, [written]);
   }
   const reading = readClassification(outcome.reply.content);
-  if (reading === null)
-    return {
-      kind: 'failed',
-      code: 'not_classified',
-      message: 'the reply held no reading',
-      drafts: [written],
-    };
+  if (reading === null) return notClassified('the reply held no reading', [written]);
   const body: BodyOf<'reading'> = {
     source: 'classifier',
     act: reading.act,
@@ -79,25 +78,6 @@ async function performIntent(
   };
 }
 
-async function classify(
-  deps: WorkerDeps,
-  ref: JobRef,
-  { leg, provider }: BoundLeg,
-  request: ChatRequest,
-  signal: AbortSignal,
-) {
-  const { clock } = deps.host.engine;
-  let totalMs = 0;
-  const ran = await deps.limiter.run({ leg, ref, tokens: tokensOf(request), signal }, async () => {
-    const startedMs = clock.monotonicMs();
-    const outcome = await provider.call(request, { signal, timeoutMs: CLASSIFY_TIMEOUT_MS });
-    totalMs = Math.round(clock.monotonicMs() - startedMs);
-    return outcome;
-  });
-  return { ran, totalMs };
-}
-
-/** A first estimate will do: the request is small, and what it really cost is known afterwards. */
-function tokensOf(request: ChatRequest): number {
-  return Math.ceil(byteLength(canonicalJson(request)) * INITIAL_TOKENS_PER_BYTE) + request.maxTokens;
+function notClassified(message: string, drafts: readonly RecordDraft[]): CallResult {
+  return { kind: 'failed', code: 'not_classified', message, drafts };
 }

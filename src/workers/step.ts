@@ -1,5 +1,7 @@
 /** The `step` pool: one model call. Stages: bind, plan and assemble, send, judge. */
 import { judgeReply, MAX_CALLS_PER_STEP } from '../checks/judge.ts';
+import { weighMessages } from '../context/assemble/weigh.ts';
+import { moved } from '../context/capacity/feedback.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
 import type { ChatReply } from '../context/request.ts';
 import type { Claim, TurnPlace } from '../db/contract.ts';
@@ -8,19 +10,19 @@ import { evidenceId } from '../ledger/ids.ts';
 import { type Json, storableText } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
-import type { CallOutcome } from '../providers/contract.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/additions.ts';
+import { spendingOf } from '../runtime/budgets.ts';
 import { type StepPrefix, sessionPrefix, stepPrefix } from '../runtime/prefix.ts';
-import type { PlanBody, PreparedRequest, RequestInput } from '../runtime/request.ts';
+import type { PlanBody, RequestInput } from '../runtime/request.ts';
 import { sessionPlan } from '../runtime/session-plan.ts';
+import type { SessionConfig } from '../runtime/sessions.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
 import { foldRecords } from '../runtime/turn-cache.ts';
-import { DeltaStream, turnTopic } from './deltas.ts';
-import type { BoundLeg, WorkerDeps } from './deps.ts';
-import { dueProbe } from './due-probe.ts';
+import { turnTopic } from './deltas.ts';
+import type { WorkerDeps } from './deps.ts';
 import { resetWith } from './handoff.ts';
-import { receipt } from './receipt.ts';
+import { notSent, type OverLengthFailure, type Sending, type Sent, sendStep } from './send.ts';
 
 interface StepInput {
   readonly step: number;
@@ -30,7 +32,6 @@ interface StepInput {
 
 /** Told of a reply that may end the turn, and of what its request was made of. */
 type OnAnswer = (input: RequestInput, plan: PlanBody) => void;
-type Prepared = Extract<PreparedRequest, { kind: 'request' }>;
 
 export async function stepWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
   const watched: string[] = [];
@@ -42,9 +43,23 @@ export async function stepWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled
   // What was streamed is durable now, or was taken back.
   for (const topic of watched) await deps.bus.drop(topic);
   const [answer] = answers;
-  if (settled === 'applied' && answer !== undefined)
-    await deps.ahead.afterStep(ref, answer.input, answer.plan).catch(deps.host.onError);
+  if (settled === 'applied' && answer !== undefined) await afterAnswer(deps, ref, answer);
   return settled;
+}
+
+/** Beside the turns from here on: nothing depends on it. */
+async function afterAnswer(
+  deps: WorkerDeps,
+  ref: JobRef,
+  { input, plan }: { readonly input: RequestInput; readonly plan: PlanBody },
+): Promise<void> {
+  const { claim, place } = input;
+  deps.vectors?.afterTurn({ ref, head: place.head, epoch: claim.loaded.session.epoch, number: place.number });
+  const { leg } = await deps.configs.get(ref);
+  const bound = deps.leg(leg);
+  const probed = bound === null ? undefined : deps.probes.afterTurn(ref, bound.leg, input.profile);
+  const settled = await Promise.allSettled([deps.ahead.afterStep(ref, input, plan), probed]);
+  for (const one of settled) if (one.status === 'rejected') deps.host.onError(one.reason);
 }
 
 async function performStep(
@@ -58,8 +73,8 @@ async function performStep(
   const place = claim.loaded.turn;
   if (place === null) throw new Error(`step call ${ref.child} has no turn`);
   const config = await deps.configs.get(ref);
-  const bound = deps.leg(config.leg);
-  if (bound === null)
+  const legs = legsOf(deps, config);
+  if (legs === null)
     return {
       kind: 'failed',
       code: 'unknown_leg',
@@ -70,7 +85,7 @@ async function performStep(
   const { store } = deps.host.engine;
   const built = sessionPrefix(config, deps.surface);
   const [profile, pinned] = await Promise.all([
-    deps.profiles.bind(bound.leg, open.rejections),
+    deps.profiles.bind(legs[0].leg, open.rejections),
     stepPrefix(store, claim.loaded.session, open, built),
   ]);
   const input: RequestInput = {
@@ -89,83 +104,36 @@ async function performStep(
   }
   if (prepared.kind !== 'request')
     return { kind: 'done', output: { ...prepared }, additions: () => ({ drafts: [] }) };
-  return send(deps, ref, { claim, place, input, prepared, pinned, bound, step, onAnswer }, signal);
+  const sending = { ref, claim, step, input, prepared, legs, spending: spendingOf(open, config) };
+  const stage: Stage = { ...sending, place, pinned, onAnswer };
+  const sent = await sendStep(deps, sending, signal);
+  switch (sent.kind) {
+    case 'answered':
+      return answered(deps, stage, sent);
+    case 'refused':
+      return refused(deps, stage, sent);
+    case 'not-sent':
+      return notSent(sent);
+  }
 }
 
-interface Sending {
-  readonly claim: Claim;
+/** The session's leg and those that stand in for it; null where it is not configured any more. */
+function legsOf(deps: WorkerDeps, { leg, ladder = [] }: SessionConfig): Sending['legs'] | null {
+  const bound = deps.leg(leg);
+  if (bound === null) return null;
+  const others = ladder.filter((name) => name !== leg).flatMap((name) => deps.leg(name) ?? []);
+  return [bound, ...others];
+}
+
+interface Stage extends Sending {
   readonly place: TurnPlace;
-  readonly input: RequestInput;
-  readonly prepared: Prepared;
   readonly pinned: StepPrefix;
-  readonly bound: BoundLeg;
-  readonly step: number;
   readonly onAnswer: OnAnswer;
 }
 
-async function send(
-  deps: WorkerDeps,
-  ref: JobRef,
-  sending: Sending,
-  signal: AbortSignal,
-): Promise<CallResult> {
-  const { claim, input, prepared, bound, step } = sending;
-  const { session, actor } = claim.loaded;
-  const topic = turnTopic(ref, prepared.open.turnId);
-  const stream = session.watched
-    ? new DeltaStream({
-        bus: deps.bus,
-        clock: deps.host.engine.clock,
-        topic,
-        seq: session.nextSeq - 1,
-        attempt: claim.call.fence,
-        step,
-      })
-    : null;
-  const { clock } = deps.host.engine;
-  let totalMs = 0;
-  const tokens =
-    tokensOf(prepared.assembled.requestBytes, input.profile) + prepared.assembled.request.maxTokens;
-  const ran = await deps.limiter.run({ leg: bound.leg, ref, tokens, signal }, async () => {
-    stream?.started('step.started', { step, attempt: claim.call.attempt, leg: bound.leg.name });
-    const startedMs = clock.monotonicMs();
-    const answer = await bound.provider.call(prepared.assembled.request, {
-      signal,
-      timeoutMs: bound.leg.timeoutMs,
-      ...(stream === null
-        ? {}
-        : { onDelta: (delta) => (delta.type === 'text' ? stream.text(delta.text) : undefined) }),
-    });
-    totalMs = Math.round(clock.monotonicMs() - startedMs);
-    return answer;
-  });
-  if (ran.kind !== 'ran') return ran;
-  const { outcome } = ran;
-  if (outcome.ok) stream?.end();
-  else stream?.discarded(outcome.failure.kind);
-  const written = receipt(
-    {
-      turnId: actor.turn,
-      child: ref.child,
-      step,
-      purpose: 'step',
-      attempt: claim.call.attempt,
-      leg: bound.leg,
-      requestDigest: prepared.assembled.requestDigest,
-      requestBytes: prepared.assembled.requestBytes,
-      prefixDigest: input.prefix.digest,
-      totalMs,
-    },
-    outcome,
-  );
-  if (outcome.ok) deps.profiles.observe(bound.leg, outcome.reply.usage, prepared.assembled.requestBytes);
-  return outcome.ok
-    ? answered(deps, sending, outcome.reply, written)
-    : refused(sending, outcome.failure, written);
-}
-
-function answered(deps: WorkerDeps, sending: Sending, reply: ChatReply, written: RecordDraft): CallResult {
-  const { place, prepared, step, bound, input } = sending;
+function answered(deps: WorkerDeps, stage: Stage, sent: Extract<Sent, { kind: 'answered' }>): CallResult {
+  const { place, prepared, step, input, legs, claim } = stage;
+  const { reply, bound } = sent;
   const content = withOwnIds(reply.content, place.number, step);
   const offered = new Set(input.prefix.tools.map(({ name }) => name));
   const traits = {
@@ -173,31 +141,83 @@ function answered(deps: WorkerDeps, sending: Sending, reply: ChatReply, written:
     isInHop: (name: string) => offered.has(name) && (deps.surface.get(name)?.inHop ?? false),
   };
   const facts = judgeReply(content, traits, prepared.plan.degraded);
-  if (facts.kind === 'answer') sending.onAnswer(input, prepared.plan);
   const turnId = prepared.open.turnId;
+  const [own] = legs;
+  const learnt = bound === own && !sent.cached ? learn(deps, stage, reply) : [];
+  const refusal = sent.refused === null ? [] : [refuse(deps, stage, sent.refused)];
+  if (facts.kind === 'answer') {
+    const openBytes = prepared.openBytes + weighMessages([{ role: 'assistant', content }]);
+    deps.profiles.observeClosedTurn(own.leg, tokensOf(openBytes, input.profile));
+    stage.onAnswer(input, prepared.plan);
+  }
+  const { responseId } = reply;
   const message: RecordDraft = {
     kind: 'assistant-message',
     turnId,
-    body: { step, content: [...content], finish: reply.finish },
+    body: {
+      step,
+      content: [...content],
+      finish: reply.finish,
+      ...(responseId === undefined ? {} : { kept: { leg: bound.leg.name, responseId } }),
+    },
   };
-  const before = [...madeOf(sending), written, message];
+  const before = [...madeOf(stage), ...sent.drafts, ...boundBy(stage, claim), ...learnt, ...refusal, message];
   return {
     kind: 'done',
     output: facts as unknown as Json,
     additions: (takeEvidence) => ({
       ...withRefusedCalls(before, content, turnId, step, takeEvidence),
-      ...pinnedBy(sending),
+      ...pinnedBy(stage),
     }),
-    onClose: facts.kind === 'answer' ? dueProbe(deps, bound.leg, input.profile) : [],
   };
 }
 
+/** What the leg's own answer taught, where that is worth a record. */
+function learn(deps: WorkerDeps, { prepared, legs }: Stage, reply: ChatReply): readonly RecordDraft[] {
+  const { usage, firstTokenMs, finish } = reply;
+  if (usage === null) return [];
+  const { leg } = legs[0];
+  const sample = {
+    usage,
+    requestBytes: prepared.assembled.requestBytes,
+    firstTokenMs,
+    finishedByLength: finish === 'length',
+  };
+  const seen = deps.profiles.observe(leg, sample);
+  if (seen === null) return [];
+  const { before, after } = seen;
+  // How fast a prompt is read changes from call to call, and sizes no request.
+  if (!moved(before, { ...after, prefillTokensPerSecond: before.prefillTokensPerSecond })) return [];
+  const { horizon, tokensPerByte } = after;
+  const body = {
+    leg: leg.name,
+    reason: 'observed',
+    tokensPerByte: tokensPerByte.value,
+    horizonTokens: horizon.tokens,
+  } as const;
+  return [{ kind: 'capacity-feedback', turnId: prepared.open.turnId, body }];
+}
+
+/** The profile the turn is planned by, where the session's ledger does not hold it yet: a probe brought it meanwhile. */
+function boundBy({ prepared, input, legs }: Stage, { loaded: { session } }: Claim): readonly RecordDraft[] {
+  const { probedAtMs: probedAt } = input.profile.provenance;
+  if (prepared.planDraft === null || probedAt <= session.profileAt) return [];
+  const profile = input.profile as unknown as Record<string, Json>;
+  return [
+    {
+      kind: 'capacity-probe',
+      turnId: prepared.open.turnId,
+      body: { leg: legs[0].leg.name, probedAt, profile },
+    },
+  ];
+}
+
 /** The records a request can be made of again: first in the hop, in this order. */
-function madeOf({ pinned, prepared }: Sending): readonly RecordDraft[] {
+function madeOf({ pinned, prepared }: Stage): readonly RecordDraft[] {
   return [...pinned.drafts, ...(prepared.planDraft === null ? [] : [prepared.planDraft])];
 }
 
-function pinnedBy({ pinned: { pins, prefix, stored } }: Sending): Pick<Additions, 'prefix'> {
+function pinnedBy({ pinned: { pins, prefix, stored } }: Stage): Pick<Additions, 'prefix'> {
   return pins ? { prefix: { digest: prefix.digest, draft: stored } } : {};
 }
 
@@ -246,16 +266,16 @@ function withRefusedCalls(
 }
 
 function refused(
-  sending: Sending,
-  failure: Extract<CallOutcome, { ok: false }>['failure'],
-  written: RecordDraft,
+  deps: WorkerDeps,
+  stage: Stage,
+  { failure, drafts }: Extract<Sent, { kind: 'refused' }>,
 ): CallResult {
-  const drafts = [written];
+  const { message } = failure;
   switch (failure.kind) {
     case 'aborted':
       return { kind: 'aborted', drafts };
     case 'retryable': {
-      const { code, message, retryAfterMs } = failure;
+      const { code, retryAfterMs } = failure;
       return {
         kind: 'retry',
         code,
@@ -264,36 +284,33 @@ function refused(
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       };
     }
-    case 'over_length':
-      return overLength(sending, failure.limitTokens, drafts);
+    case 'over_length': {
+      const feedback = refuse(deps, stage, failure);
+      return {
+        kind: 'done',
+        output: { kind: 'over-length' },
+        additions: () => ({ drafts: [...madeOf(stage), ...drafts, feedback], ...pinnedBy(stage) }),
+      };
+    }
     case 'auth':
     case 'bad_request':
-      return { kind: 'failed', code: failure.kind, message: failure.message, drafts };
+    case 'lost_continuation':
+      return { kind: 'failed', code: failure.kind, message, drafts };
     case 'content':
-      return { kind: 'failed', code: 'content_refused', message: failure.message, drafts };
+      return { kind: 'failed', code: 'content_refused', message, drafts };
   }
 }
 
-function overLength(
-  sending: Sending,
-  limitTokens: number | undefined,
-  drafts: readonly RecordDraft[],
-): CallResult {
-  const { prepared, input, bound, claim } = sending;
-  const rejectedTokens = Math.ceil(prepared.assembled.requestBytes * input.profile.tokensPerByte.value);
-  const feedback: RecordDraft = {
-    kind: 'capacity-feedback',
-    turnId: claim.loaded.actor.turn,
-    body: {
-      leg: bound.leg.name,
-      reason: 'over-length',
-      rejectedTokens,
-      ...(limitTokens === undefined ? {} : { limitTokens }),
-    },
-  };
-  return {
-    kind: 'done',
-    output: { kind: 'over-length' },
-    additions: () => ({ drafts: [...madeOf(sending), ...drafts, feedback], ...pinnedBy(sending) }),
-  };
+/** The session's own leg refused the length: its profile shrinks, for this turn and for all. */
+function refuse(
+  deps: WorkerDeps,
+  { prepared, input, legs }: Stage,
+  { limitTokens }: OverLengthFailure,
+): RecordDraft {
+  const { leg } = legs[0];
+  const rejectedTokens = tokensOf(prepared.assembled.requestBytes, input.profile);
+  const rejection = { rejectedTokens, ...(limitTokens === undefined ? {} : { limitTokens }) };
+  deps.profiles.refuse(leg, rejection);
+  const body = { leg: leg.name, reason: 'over-length', ...rejection } as const;
+  return { kind: 'capacity-feedback', turnId: prepared.open.turnId, body };
 }

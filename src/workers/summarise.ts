@@ -10,10 +10,12 @@ import type { Claim } from '../db/contract.ts';
 import { blake3Hex } from '../ledger/chain.ts';
 import { byteLength, canonicalJson } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
+import { unasked } from '../ledger/view.ts';
 import type { JobRef } from '../queues/contract.ts';
+import { spendingOf } from '../runtime/budgets.ts';
+import type { BoundLeg, Called } from '../runtime/model-calls.ts';
 import type { CallResult } from '../runtime/side-call.ts';
-import type { BoundLeg, WorkerDeps } from './deps.ts';
-import { receipt } from './receipt.ts';
+import type { WorkerDeps } from './deps.ts';
 
 /** A summary that took longer would come after the turn went on without it. */
 const SUMMARISE_TIMEOUT_MS = 20_000;
@@ -47,9 +49,9 @@ export async function openSummariser(
   claim: Claim,
 ): Promise<Summariser | null> {
   const config = await deps.configs.get(ref);
-  const bound = deps.leg(config.leg);
+  const bound = deps.sideLeg('summary', config.leg);
   if (bound === null) return null;
-  const profile = await deps.profiles.bind(bound.leg, []);
+  const profile = await deps.profiles.bind(bound.leg);
   const limits = {
     ceilingTokens: promptCeiling({ ...profile, outputReserve: 0 }),
     tokensPerByte: profile.tokensPerByte.value,
@@ -57,43 +59,56 @@ export async function openSummariser(
   return {
     bound,
     limits,
-    summarise: async (request, signal) => {
-      const { leg, provider } = bound;
-      const { clock } = deps.host.engine;
+    summarise: async (asked, signal) => {
+      const request: ChatRequest = { ...asked, thinking: 'off' };
       const requestBytes = byteLength(request.system) + weighMessages(request.messages);
-      const tokens = tokensOf(requestBytes, profile) + request.maxTokens;
-      let totalMs = 0;
-      const ran = await deps.limiter.run({ leg, ref, tokens, signal }, async () => {
-        const startedMs = clock.monotonicMs();
-        const outcome = await provider.call(request, { signal, timeoutMs: SUMMARISE_TIMEOUT_MS });
-        totalMs = Math.round(clock.monotonicMs() - startedMs);
-        return outcome;
-      });
-      if (ran.kind === 'delayed' && ran.delayMs > SUMMARISE_TIMEOUT_MS)
-        return { kind: 'failed', code: 'rate_limited', problem: ran.reason, drafts: [] };
-      if (ran.kind !== 'ran') return { kind: 'ended', result: ran };
-      const { outcome } = ran;
-      const facts = {
+      const called = await deps.calls.make({
+        ref,
         turnId: claim.loaded.actor.turn,
-        child: ref.child,
         step: 0,
-        purpose: 'summary' as const,
+        purpose: 'summary',
         attempt: claim.call.attempt,
-        leg,
+        bound,
+        request,
         requestDigest: blake3Hex(canonicalJson(request)),
         requestBytes,
         prefixDigest: null,
-        totalMs,
-      };
-      const written = receipt(facts, outcome);
-      if (outcome.ok) {
-        const { reply } = outcome;
-        return { kind: 'summarised', read: (words) => readSummary(reply, words), receipt: written };
-      }
-      const { failure } = outcome;
-      if (failure.kind === 'aborted')
-        return { kind: 'ended', result: { kind: 'aborted', drafts: [written] } };
-      return { kind: 'failed', code: failure.kind, problem: failure.message, drafts: [written] };
+        promptTokens: tokensOf(requestBytes, profile),
+        replyTokens: request.maxTokens,
+        timeoutMs: SUMMARISE_TIMEOUT_MS,
+        signal,
+        spending: spendingOf(unasked(0), config),
+      });
+      return summarised(called);
     },
   };
+}
+
+function summarised(called: Called): Summarised {
+  switch (called.kind) {
+    case 'delayed':
+      if (called.delayMs <= SUMMARISE_TIMEOUT_MS) return { kind: 'ended', result: called };
+      return { kind: 'failed', code: 'rate_limited', problem: called.reason, drafts: [] };
+    case 'aborted':
+      return { kind: 'ended', result: called };
+    case 'budget-spent':
+      return { kind: 'failed', code: 'budget', problem: `the ${called.budget} budget is spent`, drafts: [] };
+    case 'not-cached':
+      return {
+        kind: 'failed',
+        code: 'response_not_cached',
+        problem: 'no reply is kept',
+        drafts: [called.receipt],
+      };
+    case 'called':
+      break;
+  }
+  const { outcome, receipt } = called;
+  if (outcome.ok) {
+    const { reply } = outcome;
+    return { kind: 'summarised', read: (words) => readSummary(reply, words), receipt };
+  }
+  const { failure } = outcome;
+  if (failure.kind === 'aborted') return { kind: 'ended', result: { kind: 'aborted', drafts: [receipt] } };
+  return { kind: 'failed', code: failure.kind, problem: failure.message, drafts: [receipt] };
 }

@@ -17,6 +17,13 @@ export interface SuiteUsage {
   readonly output: number;
 }
 
+/** A refusal of a prompt that is too long, in the words of one provider; not every one states the limit. */
+export interface SuiteOverLength {
+  readonly status: number;
+  readonly body: unknown;
+  readonly limitTokens?: number;
+}
+
 /** Each control sets what the next request is answered with. */
 export interface ProviderSubject {
   readonly provider: Provider;
@@ -24,6 +31,8 @@ export interface ProviderSubject {
   readonly secret: string;
   /** False for a wire that reports one prompt count only. */
   readonly hasCacheTiers: boolean;
+  /** OpenAI's words where left out. */
+  readonly overLength?: SuiteOverLength;
   /** Returns the number of bytes that must arrive before the reply is complete. */
   replyText(pieces: readonly string[], usage?: SuiteUsage): number;
   replyThinking(thought: string, answer: string): void;
@@ -50,6 +59,20 @@ export interface ProviderSubject {
 
 /** Bounds a hang of the code under test; no assertion depends on its length. */
 const PATIENCE_MS = 30_000;
+
+const OPENAI_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: {
+    error: {
+      message:
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  },
+  limitTokens: 128_000,
+};
 
 const REQUEST: ChatRequest = {
   system: 'You answer briefly.',
@@ -82,6 +105,7 @@ export function providerConformance(
       });
 
     replyCases(title, () => subject, call);
+    callCases(title, () => subject, call);
     failureCases(title, () => subject, call);
     brokenStreamCases(title, () => subject, call);
     endingCases(title, () => subject, call);
@@ -140,6 +164,22 @@ function replyCases(title: Title, subject: () => ProviderSubject, call: Call): v
     expect(deltas.map((delta) => delta.type)).toEqual(['thinking', 'text']);
   });
 
+  it(title('hands on a reply of thinking alone, which is no answer, as just that'), async () => {
+    subject().replyThinking('Let me see.', '');
+    const { content, finish } = replyOf(await call());
+    expect(content).toMatchObject([{ type: 'thinking', text: 'Let me see.' }]);
+    expect(content).toHaveLength(1);
+    expect(finish).toBe('stop');
+  });
+
+  it(title('reads an unknown finish reason as other'), async () => {
+    subject().replyFinish('a reason nobody has heard of');
+    expect(replyOf(await call()).finish).toBe('other');
+  });
+}
+
+/** What servers do to the calls of a reply. */
+function callCases(title: Title, subject: () => ProviderSubject, call: Call): void {
   it(title('returns tool calls in order with parsed arguments'), async () => {
     subject().replyToolCalls([
       { id: 'one', name: 'read_file', args: '{"path":"a.txt","lines":[1,2]}' },
@@ -180,9 +220,20 @@ function replyCases(title: Title, subject: () => ProviderSubject, call: Call): v
     ]);
   });
 
-  it(title('reads an unknown finish reason as other'), async () => {
-    subject().replyFinish('a reason nobody has heard of');
-    expect(replyOf(await call()).finish).toBe('other');
+  it(title('gives every call an id of its own, whichever of them are missing or repeated'), async () => {
+    const id = fc.constantFrom(null, 'a', 'b', 'call_0', 'call_1');
+    await fc.assert(
+      fc.asyncProperty(fc.array(id, { minLength: 1, maxLength: 5 }), async (ids) => {
+        subject().replyToolCalls(
+          ids.map((given, index) => ({ id: given, name: `tool_${index}`, args: '{}' })),
+        );
+        const { content } = replyOf(await call());
+        const calls = content.flatMap((block) => (block.type === 'tool_call' ? [block] : []));
+        expect(calls.map(({ name }) => name)).toEqual(ids.map((_, index) => `tool_${index}`));
+        expect(new Set(calls.map((made) => made.id)).size).toBe(ids.length);
+      }),
+      { numRuns: 20 },
+    );
   });
 }
 
@@ -224,13 +275,25 @@ function failureCases(title: Title, subject: () => ProviderSubject, call: Call):
   it(title('takes the wait from Retry-After'), async () => {
     subject().fail(429, body('busy'), { 'retry-after': '7' });
     expect(failureOf(await call())).toMatchObject({ code: 'rate_limited', retryAfterMs: 7_000 });
+    subject().fail(529, body('busy'), { 'retry-after': '3' });
+    expect(failureOf(await call())).toMatchObject({ code: 'overloaded', retryAfterMs: 3_000 });
   });
 
-  it(title('recognises an over-long prompt and the limit its text states'), async () => {
-    const message = "This model's maximum context length is 4096 tokens. However, you requested 5000.";
-    subject().fail(400, body(message));
-    expect(failureOf(await call())).toMatchObject({ kind: 'over_length', limitTokens: 4_096, status: 400 });
+  it.each([429, 503, 529])(title('makes up no wait for a status %i that states none'), async (status) => {
+    subject().fail(status, body('busy'));
+    expect(failureOf(await call())).not.toHaveProperty('retryAfterMs');
   });
+
+  it(
+    title('recognises an over-long prompt in its own words, and the limit where they state it'),
+    async () => {
+      const { status, body: said, limitTokens } = subject().overLength ?? OPENAI_OVER_LENGTH;
+      subject().fail(status, JSON.stringify(said));
+      const failure = failureOf(await call());
+      expect(failure).toMatchObject({ kind: 'over_length', status });
+      expect(failure.kind === 'over_length' && failure.limitTokens).toBe(limitTokens);
+    },
+  );
 
   it(title('never shows the credential, and keeps messages short'), async () => {
     subject().fail(401, body(`Incorrect key: ${subject().secret}. ${'More. '.repeat(500)}`));
@@ -295,7 +358,7 @@ function brokenStreamCases(title: Title, subject: () => ProviderSubject, call: C
 function endingCases(title: Title, subject: () => ProviderSubject, call: Call): void {
   it(title('ends a call that takes too long as a timeout and closes its connection'), async () => {
     subject().hang();
-    expect(failureOf(await call({ timeoutMs: 50 }))).toMatchObject({ kind: 'retryable', code: 'timeout' });
+    expect(failureOf(await call({ timeoutMs: 500 }))).toMatchObject({ kind: 'retryable', code: 'timeout' });
     await subject().disconnected();
   });
 

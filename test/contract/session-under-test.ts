@@ -68,6 +68,7 @@ export class SessionUnderTest {
       nextTurn: 1,
       nextEvidence: 1,
       nextPresentation: 1,
+      profileAt: 0,
       prefix: null,
       epoch: 0,
       watched: false,

@@ -670,8 +670,21 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         edges,
         presentations,
         prefixes,
+        usage,
+        vectors,
       }: SessionState): Restoration {
-        const lists = { heads, turns, keys, evidence, packets, edges, presentations, prefixes };
+        const lists = {
+          heads,
+          turns,
+          keys,
+          evidence,
+          packets,
+          edges,
+          presentations,
+          prefixes,
+          usage,
+          vectors,
+        };
         const untouched = { actors: [], calls: [], surplusCalls: [], timers: [], surplusTimers: [] };
         return { ...session.ref, row, ...lists, ...untouched };
       }
@@ -710,7 +723,7 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
         const right = await stateNow();
         const unlinked = { edges: [], presentations: [], prefixes: [] };
         const nothing = { heads: [], turns: [], keys: [], evidence: [], packets: [], ...unlinked };
-        const numbers = { nextTurn: 9, nextEvidence: 9, nextPresentation: 9, epoch: 9 };
+        const numbers = { nextTurn: 9, nextEvidence: 9, nextPresentation: 9, epoch: 9, profileAt: 9 };
         const wrong = { ...right.session, leg: 'another', prefix: null, ...numbers };
         expect(await upkeep.restore({ ...restoration(right), ...nothing, row: wrong })).toBe(true);
         expect(await stateNow()).toMatchObject({ ...nothing, session: wrong });

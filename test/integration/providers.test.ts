@@ -4,7 +4,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ChatRequest } from '../../src/context/request.ts';
 import type { Leg, Provider, ProviderKind } from '../../src/providers/contract.ts';
 import { createProvider } from '../../src/providers/index.ts';
-import { type ProviderSubject, providerConformance } from '../contract/provider.suite.ts';
+import { DEFAULT_SIM_MODELS, type OverLengthWording, startSimulator } from '../../src/sim/index.ts';
+import {
+  type ProviderSubject,
+  providerConformance,
+  type SuiteOverLength,
+} from '../contract/provider.suite.ts';
 import {
   anthropicDialect,
   type Counts,
@@ -29,20 +34,122 @@ interface Wire {
   readonly dialect: Dialect;
   readonly path: string;
   readonly hasCacheTiers: boolean;
+  readonly overLength: SuiteOverLength;
 }
 
+/** https://docs.claude.com/en/docs/build-with-claude/context-windows */
+const ANTHROPIC_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: {
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'prompt is too long: 208310 tokens > 200000 maximum' },
+  },
+  limitTokens: 200_000,
+};
+
+/** https://docs.ollama.com/context-length, with the error of the runner inside */
+const OLLAMA_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: {
+    error:
+      '{"error":{"code":400,"message":"request (8889 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_ctx":4096}}',
+  },
+  limitTokens: 4_096,
+};
+
+/** https://platform.openai.com/docs/guides/error-codes */
+const OPENAI_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: {
+    error: {
+      code: 'context_length_exceeded',
+      message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
+      type: 'invalid_request_error',
+    },
+  },
+};
+
+/** https://github.com/google-gemini/gemini-cli/issues/4118 */
+const GOOGLE_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: [
+    {
+      error: {
+        code: 400,
+        message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+        status: 'INVALID_ARGUMENT',
+      },
+    },
+  ],
+  limitTokens: 1_048_576,
+};
+
+/** https://github.com/tailcallhq/forgecode/issues/1146 */
+const OPENROUTER_OVER_LENGTH: SuiteOverLength = {
+  status: 413,
+  body: {
+    error: {
+      message: 'Provider returned error',
+      code: 413,
+      metadata: { raw: JSON.stringify(ANTHROPIC_OVER_LENGTH.body), provider_name: 'Google' },
+    },
+  },
+  limitTokens: 200_000,
+};
+
+/** https://github.com/vllm-project/vllm/pull/33425 */
+const VLLM_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: {
+    error: {
+      message:
+        "This model's maximum context length is 16384 tokens. However, your request has 122946 input tokens.",
+      type: 'BadRequestError',
+      param: 'input_tokens',
+      code: 400,
+    },
+  },
+  limitTokens: 16_384,
+};
+
+/** https://github.com/aws-samples/assessment-generator/issues/2 */
+const BEDROCK_OVER_LENGTH: SuiteOverLength = {
+  status: 400,
+  body: { error: { message: 'Input is too long for requested model.', code: 'validation_error' } },
+};
+
+const CHAT = { dialect: openAiDialect, path: '/v1', hasCacheTiers: true } as const;
+
 const WIRES = [
-  { kind: 'openai', id: 'PRO-02', dialect: openAiDialect, path: '/v1', hasCacheTiers: true },
-  { kind: 'anthropic', id: 'PRO-01', dialect: anthropicDialect, path: '', hasCacheTiers: true },
-  { kind: 'ollama', id: 'PRO-08', dialect: ollamaDialect, path: '', hasCacheTiers: false },
+  { kind: 'openai', id: 'PRO-02', ...CHAT, overLength: OPENAI_OVER_LENGTH },
+  {
+    kind: 'anthropic',
+    id: 'PRO-01',
+    dialect: anthropicDialect,
+    path: '',
+    hasCacheTiers: true,
+    overLength: ANTHROPIC_OVER_LENGTH,
+  },
+  {
+    kind: 'ollama',
+    id: 'PRO-08',
+    dialect: ollamaDialect,
+    path: '',
+    hasCacheTiers: false,
+    overLength: OLLAMA_OVER_LENGTH,
+  },
+  { kind: 'google', id: 'PRO-04', ...CHAT, overLength: GOOGLE_OVER_LENGTH },
+  { kind: 'openrouter', id: 'PRO-05', ...CHAT, overLength: OPENROUTER_OVER_LENGTH },
+  { kind: 'compatible', id: 'PRO-07', ...CHAT, overLength: VLLM_OVER_LENGTH },
+  { kind: 'bedrock', id: 'PRO-09', ...CHAT, overLength: BEDROCK_OVER_LENGTH },
 ] as const satisfies readonly Wire[];
 
-for (const { kind, id, dialect, path, hasCacheTiers } of WIRES) {
+for (const wire of WIRES) {
   const makeSubject = async (): Promise<ProviderSubject> => {
     const server = await WireServer.start();
-    return subjectOf(server, providerAt(server, kind, path), dialect, hasCacheTiers);
+    return subjectOf(server, providerAt(server, wire.kind, wire.path), wire);
   };
-  providerConformance(kind, makeSubject, id);
+  providerConformance(wire.kind, makeSubject, wire.id);
 }
 
 function legAt(server: WireServer, kind: ProviderKind, path: string): Leg {
@@ -65,8 +172,7 @@ function providerAt(server: WireServer, kind: ProviderKind, path: string, more: 
 function subjectOf(
   server: WireServer,
   provider: Provider,
-  dialect: Dialect,
-  hasCacheTiers: boolean,
+  { dialect, hasCacheTiers, overLength }: Wire,
 ): ProviderSubject {
   let set: Streamed | null = null;
   const answer = (streamed: Streamed): number => {
@@ -78,6 +184,7 @@ function subjectOf(
     provider,
     secret: SECRET,
     hasCacheTiers,
+    overLength,
     replyText: (pieces, usage = COUNTS) => answer(dialect.text(pieces, usage)),
     replyThinking: (thought, reply) => void answer(dialect.thinking(thought, reply)),
     replyToolCalls: (calls) => void answer(dialect.calls(calls)),
@@ -202,6 +309,20 @@ describe('over a real connection', () => {
             parameters: { type: 'object', properties: {} },
           },
         },
+      ],
+    });
+  });
+
+  it('PRO-05 ASM-04 posts to OpenRouter with the session of its prefix and the ends of what to cache', async () => {
+    server.script(whole(openAiDialect.text(['A cat.'], COUNTS)));
+    await providerAt(server, 'openrouter', '/v1', { model: 'anthropic/claude' }).call(REQUEST, options);
+    const mark = { cache_control: { type: 'ephemeral' } };
+    expect(server.last().body).toMatchObject({
+      model: 'anthropic/claude',
+      session_id: 'prefix-1',
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 'Be brief.', ...mark }] },
+        { role: 'user', content: [{ type: 'text', ...mark }, { type: 'image_url' }] },
       ],
     });
   });
@@ -352,6 +473,19 @@ describe('over a real connection', () => {
     expect(await describeWith({ context_window: -1, max_model_len: 1e300 })).toEqual(unknown);
   });
 
+  it('PRO-05 describes a model of OpenRouter by what its first upstream takes', async () => {
+    const provider = providerAt(server, 'openrouter', '/v1');
+    const top_provider = { context_length: 262_000, max_completion_tokens: 65_536 };
+    server.script(json({ data: { id: 'some/model', context_length: 1_048_576, top_provider } }));
+    expect(await provider.describe(options)).toEqual({
+      ok: true,
+      metadata: { declaredWindow: 262_000, maxOutputTokens: 65_536, quantisation: null },
+    });
+    expect(server.last()).toMatchObject({ method: 'GET', path: '/v1/model/some/model' });
+    server.script(json({ data: { id: 'some/model', context_length: 8_192, top_provider: null } }));
+    expect(await provider.describe(options)).toMatchObject({ metadata: { declaredWindow: 8_192 } });
+  });
+
   it('PRO-01 describes a model by the limits Anthropic states', async () => {
     const provider = providerAt(server, 'anthropic', '');
     server.script(json({ id: 'm', type: 'model', max_input_tokens: 200_000, max_tokens: 64_000 }));
@@ -406,6 +540,163 @@ describe('over a real connection', () => {
   });
 });
 
+describe('embeddings', () => {
+  let server: WireServer;
+  beforeEach(async () => {
+    server = await WireServer.start();
+  });
+  afterEach(async () => {
+    await server.close();
+  });
+
+  const options = { signal: new AbortController().signal, timeoutMs: TIMEOUT_MS };
+  const embed = (kind: ProviderKind, path: string, texts: readonly string[]) => {
+    const provider = providerAt(server, kind, path);
+    if (provider.embed === null) throw new Error(`${kind} has no embeddings`);
+    return provider.embed(texts, options);
+  };
+
+  it.each([
+    ['PRO-02', 'openai'],
+    ['PRO-04', 'google'],
+    ['PRO-05', 'openrouter'],
+    ['PRO-07', 'compatible'],
+  ] as const)('%s come from %s in one request, in the order of their texts', async (_id, kind) => {
+    const data = [
+      { index: 1, embedding: [0, 1] },
+      { index: 0, embedding: [1, 0.5] },
+    ];
+    server.script(json({ data, usage: { prompt_tokens: 7 } }));
+    const vectors = [
+      [1, 0.5],
+      [0, 1],
+    ];
+    expect(await embed(kind, '/v1', ['a', 'b'])).toEqual({ ok: true, vectors, inputTokens: 7 });
+    expect(server.received).toHaveLength(1);
+    expect(server.last()).toMatchObject({
+      method: 'POST',
+      path: '/v1/embeddings',
+      body: { model: 'some/model', input: ['a', 'b'], encoding_format: 'float' },
+    });
+  });
+
+  it('PRO-08 come from Ollama, which must not cut a text', async () => {
+    server.script(json({ embeddings: [[1, 2]], prompt_eval_count: 3 }));
+    expect(await embed('ollama', '', ['a'])).toEqual({ ok: true, vectors: [[1, 2]], inputTokens: 3 });
+    expect(server.last()).toMatchObject({
+      path: '/api/embed',
+      body: { model: 'some/model', input: ['a'], truncate: false, keep_alive: '30m' },
+    });
+  });
+
+  it.each([
+    ['PRO-02', 'openai', '/v1'],
+    ['PRO-08', 'ollama', ''],
+  ] as const)(
+    '%s that %s sends in another shape are malformed, and its refusals keep their class',
+    async (_id, kind, path) => {
+      for (const body of [
+        {},
+        { data: [], embeddings: [] },
+        { data: [{ embedding: 'AAAA' }], embeddings: ['AAAA'] },
+      ]) {
+        server.script(json(body));
+        expect(await embed(kind, path, ['a'])).toMatchObject({ failure: { code: 'malformed_reply' } });
+      }
+      server.script({ status: 429, chunks: ['{"error":{"message":"busy"}}'] });
+      expect(await embed(kind, path, ['a'])).toMatchObject({ failure: { code: 'rate_limited' } });
+    },
+  );
+
+  it.each([
+    ['PRO-01', 'anthropic'],
+    ['PRO-03', 'openai-responses'],
+    ['PRO-06', 'openrouter-responses'],
+    ['PRO-09', 'bedrock'],
+  ] as const)('%s are not to be had from %s', (_id, kind) => {
+    expect(providerAt(server, kind, '/v1').embed).toBeNull();
+  });
+});
+
+describe('the adapters against the simulator', () => {
+  const LEGS = [
+    ['PRO-01', 'anthropic', '', 'openai'],
+    ['PRO-02', 'openai', '/v1', 'openai'],
+    ['PRO-03', 'openai-responses', '/v1', 'openai'],
+    ['PRO-04', 'google', '/v1', 'google'],
+    ['PRO-05', 'openrouter', '/v1', 'openrouter'],
+    ['PRO-06', 'openrouter-responses', '/v1', 'openrouter'],
+    ['PRO-07', 'compatible', '/v1', 'vllm'],
+    ['PRO-08', 'ollama', '', 'openai'],
+    ['PRO-09', 'bedrock', '/v1', 'bedrock'],
+  ] as const satisfies readonly (readonly [string, ProviderKind, string, OverLengthWording])[];
+  const [model] = DEFAULT_SIM_MODELS;
+  if (model === undefined) throw new Error('the simulator serves no model');
+
+  it.each(LEGS)(
+    '%s holds a turn with a tool, and is told its limits, as %s',
+    async (_id, kind, path, wording) => {
+      const served = { ...model, name: 'small', window: 4_000, overLengthWording: wording };
+      const sim = await startSimulator({ seed: 3, models: [served] });
+      try {
+        const leg: Leg = {
+          name: kind,
+          provider: kind,
+          model: 'small',
+          baseUrl: `${sim.url}${path}`,
+          timeoutMs: TIMEOUT_MS,
+        };
+        const provider = createProvider(leg, () => undefined);
+        const options = { signal: new AbortController().signal, timeoutMs: TIMEOUT_MS };
+        const tool = {
+          name: 'fetch_file',
+          description: 'Returns the contents of one file.',
+          inputSchema: {
+            type: 'object',
+            properties: { path: { type: 'string', description: 'Path of the file.' } },
+            required: ['path'],
+          },
+        };
+        const question = { type: 'text', text: 'In pond.md, what is the depth of the pond?' } as const;
+        const request: ChatRequest = {
+          system: 'Be brief.',
+          tools: [tool],
+          messages: [{ role: 'user', content: [question] }],
+          maxTokens: 200,
+        };
+        const asked = await provider.call(request, options);
+        if (!asked.ok) throw new Error(asked.failure.message);
+        const calls = asked.reply.content.flatMap((block) => (block.type === 'tool_call' ? [block] : []));
+        expect(calls).toMatchObject([{ name: 'fetch_file', args: { path: 'pond.md' } }]);
+        expect(asked.reply.usage?.outputTokens).toBeGreaterThan(0);
+        const results = calls.map(({ id, name }) => ({
+          type: 'tool_result' as const,
+          callId: id,
+          name,
+          content: 'The depth of the pond is 317 cm.',
+          isError: false,
+        }));
+        const messages: ChatRequest['messages'] = [
+          ...request.messages,
+          { role: 'assistant', content: asked.reply.content },
+          { role: 'user', content: results },
+        ];
+        const answered = await provider.call({ ...request, messages }, options);
+        expect(answered).toMatchObject({ ok: true, reply: { finish: 'stop' } });
+        expect(JSON.stringify(answered)).toContain('317');
+        const long = { type: 'text', text: 'word '.repeat(20_000) } as const;
+        const refused = await provider.call(
+          { ...request, messages: [{ role: 'user', content: [long] }] },
+          options,
+        );
+        expect(refused).toMatchObject({ ok: false, failure: { kind: 'over_length' } });
+      } finally {
+        await sim.close();
+      }
+    },
+  );
+});
+
 describe('createProvider', () => {
   const leg: Leg = { name: 'main', provider: 'openai', model: 'm', timeoutMs: 1_000 };
   const request: ChatRequest = { system: '', tools: [], messages: [], maxTokens: 1 };
@@ -417,11 +708,24 @@ describe('createProvider', () => {
     }
   });
 
+  it.each([
+    ['PRO-07', 'compatible'],
+    ['PRO-09', 'bedrock'],
+  ] as const)(
+    '%s refuses a leg of the kind %s without a base URL, and says what to write',
+    (_id, provider) => {
+      expect(() => createProvider({ ...leg, provider }, () => 'k')).toThrow(
+        /Leg main .* baseUrl such as http/,
+      );
+    },
+  );
+
   it('fails every call as auth when the key is not set, naming the variable', async () => {
     const provider = createProvider({ ...leg, apiKeyEnv: 'MY_KEY' }, () => undefined);
     const failure = { kind: 'auth', message: expect.stringContaining('MY_KEY') };
     expect(await provider.call(request, options)).toEqual({ ok: false, failure });
     expect(await provider.describe(options)).toEqual({ ok: false, failure });
+    expect(await provider.embed?.(['a'], options)).toEqual({ ok: false, failure });
   });
 
   it('fails every call as auth when the key cannot be a header, without showing it', async () => {

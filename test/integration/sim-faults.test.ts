@@ -78,6 +78,91 @@ describe('refusals', () => {
   });
 });
 
+describe('a rate limit that tells nothing', () => {
+  it('has no header that says when to come back, on any wire', async () => {
+    sim.setFaults([{ fault: { name: 'rate_limit' } }]);
+    for (const [path, body] of [
+      ['/v1/chat/completions', { messages: MESSAGES }],
+      ['/v1/responses', { input: MESSAGES }],
+      ['/v1/messages', { messages: MESSAGES, max_tokens: 100 }],
+      ['/api/chat', { messages: MESSAGES }],
+    ] as const) {
+      const sent = JSON.stringify({ model: 'sim-small', ...body });
+      const response = await fetch(`${sim.url}${path}`, { method: 'POST', body: sent });
+      expect(response.status).toBe(429);
+      const names = [...response.headers.keys()];
+      expect(names.filter((name) => /retry|ratelimit/.test(name))).toEqual([]);
+      expect(await response.text()).not.toContain('try again in');
+    }
+  });
+});
+
+describe('call ids', () => {
+  const schema = { type: 'object' as const, properties: { path: { type: 'string' } }, required: ['path'] };
+  const parameters = { ...schema };
+  const description = 'Returns the contents of one file.';
+  const both = 'Compare a.md with b.md.';
+  const chat = async (messages: OpenAI.ChatCompletionMessageParam[]) => {
+    const tool = { type: 'function' as const, function: { name: 'fetch_file', description, parameters } };
+    const done = await openai().chat.completions.create({ model: 'sim-large', messages, tools: [tool] });
+    return (done.choices[0]?.message.tool_calls ?? []).map((call) => call.id);
+  };
+  const responses = async (input: OpenAI.Responses.ResponseInput) => {
+    const tool = { type: 'function' as const, name: 'fetch_file', description, parameters, strict: false };
+    const done = await openai().responses.create({ model: 'sim-large', input, tools: [tool] });
+    return done.output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
+  };
+  const messages = async (said: Anthropic.MessageParam[]) => {
+    const tools = [{ name: 'fetch_file', description, input_schema: schema }];
+    const done = await anthropic().messages.create({
+      model: 'sim-large',
+      max_tokens: 500,
+      messages: said,
+      tools,
+    });
+    return done.content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
+  };
+  const idsOfEachWire = async (content: string) => [
+    await chat([{ role: 'user', content }]),
+    await responses([{ role: 'user', content }]),
+    await messages([{ role: 'user', content }]),
+  ];
+
+  it('are all different without a fault', async () => {
+    for (const ids of await idsOfEachWire(both)) expect(new Set(ids).size).toBe(2);
+  });
+
+  it('are shared by two calls of a reply under duplicate_call_ids', async () => {
+    sim.setFaults([{ fault: { name: 'duplicate_call_ids' } }]);
+    for (const ids of await idsOfEachWire(both)) {
+      expect(ids).toHaveLength(2);
+      expect(new Set(ids).size).toBe(1);
+    }
+    const three = await chat([{ role: 'user', content: 'Compare a.md, b.md and c.md.' }]);
+    expect([three.length, new Set(three).size]).toEqual([3, 2]);
+  });
+
+  it('repeat the last reply where a reply has a single call, or start anew', async () => {
+    sim.setFaults([{ fault: { name: 'duplicate_call_ids' } }]);
+    for (const ids of await idsOfEachWire('Read a.md.')) expect(ids).toEqual(['call_0']);
+    const call = { id: 'call_of_before', type: 'function' as const };
+    const made = { ...call, function: { name: 'fetch_file', arguments: '{"path":"a.md"}' } };
+    const again = await chat([
+      { role: 'user', content: 'Read a.md.' },
+      { role: 'assistant', content: null, tool_calls: [made] },
+      { role: 'tool', tool_call_id: call.id, content: 'Nothing.' },
+      { role: 'user', content: 'Read b.md.' },
+    ]);
+    expect(again).toEqual(['call_of_before']);
+  });
+
+  it('are empty under missing_call_ids', async () => {
+    sim.setFaults([{ fault: { name: 'missing_call_ids' } }]);
+    for (const ids of await idsOfEachWire(both)) expect(ids).toEqual(['', '']);
+    expect(sim.calls().map((one) => one.outcome)).toContain('fault:missing_call_ids');
+  });
+});
+
 describe('broken replies', () => {
   it('bad_json cannot be parsed, whole or streamed', async () => {
     sim.setFaults([{ fault: { name: 'bad_json' } }]);
@@ -243,9 +328,9 @@ describe('rules', () => {
       await fetch(`${sim.url}/sim/faults`, { method: 'PUT', body: JSON.stringify(rules) });
     expect((await put([{ fault: { name: 'overloaded' } }])).status).toBe(200);
     await expect(viaOpenai()).rejects.toMatchObject({ status: 503 });
-    const wrong = await put([{ fault: { name: 'rate_limit' } }]);
+    const wrong = await put([{ fault: { name: 'slow' } }]);
     expect(wrong.status).toBe(400);
-    expect(JSON.stringify(await wrong.json())).toContain('0.fault.retryAfterMs');
+    expect(JSON.stringify(await wrong.json())).toContain('0.fault.delayMs');
     await expect(viaOpenai()).rejects.toMatchObject({ status: 503 });
     expect((await put([])).status).toBe(200);
     expect((await viaOpenai()).object).toBe('chat.completion');

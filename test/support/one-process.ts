@@ -35,7 +35,9 @@ import type { Tool } from '../../src/tools/contract.ts';
 import { createToolSurface } from '../../src/tools/surface.ts';
 import { poolHandlers } from '../../src/workers/index.ts';
 import { createMemoryDatabase } from '../simulation/memory/database.ts';
+import { MemoryProbeFlights } from '../simulation/memory/probe-flights.ts';
 import { Pauses } from '../simulation/world/rate-limits.ts';
+import { callParts, UNLISTED } from './call-parts.ts';
 
 /** What the scripted model bills for a byte of prompt: what a profile assumes before it knows. */
 export const SCRIPTED_TOKENS_PER_BYTE = 0.25;
@@ -125,7 +127,7 @@ export function openProcess(options: ProcessOptions): OneProcess {
   });
   const planning = new Planning(engine.indexes, turns);
   const requests = new RequestBuilder(planning, turns);
-  const profiles = new Profiles({ store: options.profiles, clock, onError });
+  const profiles = new Profiles({ store: options.profiles, clock, ...UNLISTED, onError });
   const surface = createToolSurface([
     ...builtinTools(),
     ...cards.all.map(cardTool),
@@ -148,30 +150,34 @@ export function openProcess(options: ProcessOptions): OneProcess {
     stopping: () => false,
     onError,
   };
+  const limiter = new RateLimiter({
+    store: new Pauses(
+      () => clock.nowMs(),
+      () => {},
+    ),
+    workerId: host.workerId,
+    leaseMs: LEASE_MS,
+    clock,
+    onError,
+  });
+  const bound = () => ({ leg, provider });
+  const flights = new MemoryProbeFlights(() => clock.nowMs());
   const deps = {
     host,
+    ...callParts({ engine, clock, limiter, flights, newId: randomUUID, leg: bound, onError }),
     configs: new SessionConfigs(engine),
     profiles,
     requests,
     ahead: new SummariesAhead(engine, planning, randomUUID),
     memory: (loaded: Parameters<typeof sessionMemory>[1]) =>
       sessionMemory({ store, indexes: engine.indexes, turns }, loaded),
-    limiter: new RateLimiter({
-      store: new Pauses(
-        () => clock.nowMs(),
-        () => {},
-      ),
-      workerId: host.workerId,
-      leaseMs: LEASE_MS,
-      clock,
-      onError,
-    }),
+    limiter,
     turns,
     surface,
     bus: SILENT_BUS,
     root: '/nowhere',
     newId: randomUUID,
-    leg: () => ({ leg, provider }),
+    leg: bound,
   };
   const handlers = poolHandlers(deps, upkeep);
   const view = async (ref: SessionRef, turn: string) => foldRecords(await store.turnRecords(ref, turn));
@@ -279,6 +285,7 @@ function tickingClock(): Clock {
 
 function noting(sent: ChatRequest[], provider: Provider): Provider {
   return {
+    embed: null,
     describe: (options) => provider.describe(options),
     call: (request, options) => {
       sent.push(request);
@@ -290,6 +297,7 @@ function noting(sent: ChatRequest[], provider: Provider): Provider {
 function scriptedModel(reply: NonNullable<ProcessOptions['reply']>): Provider {
   let calls = 0;
   return {
+    embed: null,
     describe: () =>
       Promise.resolve({
         ok: true,

@@ -19,14 +19,18 @@ export interface TestSettings {
   readonly leaseMs: number;
   readonly models: readonly SimModel[];
   readonly tools: readonly Tool[];
+  /** Left out: no ladder climbs beside what a test looks at. */
+  readonly probe?: Partial<Config['probe']>;
 }
 
 export async function testConfig(settings: TestSettings): Promise<TestConfig> {
-  const { databaseUrl, redisUrl, simUrl, root, leaseMs, models, tools } = settings;
+  const { databaseUrl, redisUrl, simUrl, root, leaseMs, models, tools, probe } = settings;
   // The one setting under which everything must hold both ways.
   const { TURNWRIGHT_START_HERE } = process.env;
+  const defaults = await loadConfig({ env: { TURNWRIGHT_START_HERE }, cwd: root });
   return {
-    ...(await loadConfig({ env: { TURNWRIGHT_START_HERE }, cwd: root })),
+    ...defaults,
+    probe: { ...defaults.probe, local: 'off', ...probe },
     databaseUrl,
     ...(redisUrl === null ? {} : { redisUrl }),
     root,

@@ -4,6 +4,7 @@ import type { CardDefinition } from '../../context/cards/index.ts';
 import { DOMAINS } from '../../ledger/domains.ts';
 import { PROVIDER_KINDS } from '../../providers/contract.ts';
 import type { Pool } from '../../queues/contract.ts';
+import { CACHE_LAYERS, CACHE_MODES } from '../../runtime/response-cache.ts';
 import { TOOL_EFFECTS, type Tool } from '../../tools/contract.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -12,6 +13,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** The longest a Node timer can wait. */
 const MAX_TIMER_MS = 2_147_483_647;
 const MAX_CONCURRENCY = 10_000;
+/** Odd, so that a majority decides. */
+const LADDER_SAMPLES = [1, 3, 5, 7, 9] as const;
 /** A lease shorter than this would run out while a healthy process waits for its turn on a busy machine. */
 const MIN_LEASE_MS = 300;
 
@@ -31,6 +34,15 @@ const flag = z.boolean().describe('true or false');
 const postgresUrl = urlOf(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database');
 const redisUrl = urlOf(['redis:', 'rediss:'], 'redis://host:6379 (rediss: with TLS)');
 
+const usdPerMillion = z.number().min(0).describe('US dollars per million tokens, at least 0');
+
+const price = z.strictObject({
+  inputPerMillion: usdPerMillion,
+  cachedInputPerMillion: usdPerMillion.exactOptional(),
+  cacheWritePerMillion: usdPerMillion.exactOptional(),
+  outputPerMillion: usdPerMillion,
+});
+
 const leg = z.strictObject({
   name,
   provider: z.enum(PROVIDER_KINDS).describe(`one of ${PROVIDER_KINDS.join(', ')}`),
@@ -44,6 +56,10 @@ const leg = z.strictObject({
   window: count.exactOptional(),
   maxOutputTokens: count.exactOptional(),
   timeoutMs: durationMs.exactOptional(),
+  family: name.exactOptional(),
+  probeWith: name.exactOptional(),
+  price: price.exactOptional(),
+  serverState: flag.exactOptional(),
   limits: z
     .strictObject({
       requestsPerMinute: count.exactOptional(),
@@ -109,6 +125,7 @@ const limits = z.strictObject({
   maxBodyBytes: count.exactOptional(),
   drainMs: durationMs.exactOptional(),
   tenantShare: z.number().gt(0).max(1).describe('a number above 0, at most 1').exactOptional(),
+  tenantMicroUsdPerDay: count.nullable().describe('a whole number, at least 1, or null').exactOptional(),
   tenantRunning: count.nullable().describe('a whole number, at least 1, or null').exactOptional(),
 });
 
@@ -144,7 +161,36 @@ export const configInput = z.strictObject({
   cards: z.array(card).describe('a list of cards').exactOptional(),
   pools: pools.exactOptional(),
   probe: z
-    .strictObject({ hosted: z.enum(['off', 'full']).describe('off or full').exactOptional() })
+    .strictObject({
+      local: z.enum(['off', 'full']).describe('off or full').exactOptional(),
+      hosted: z.enum(['off', 'full']).describe('off or full').exactOptional(),
+      samples: z
+        .union(LADDER_SAMPLES.map((samples) => z.literal(samples)))
+        .describe(`one of ${LADDER_SAMPLES.join(', ')}`)
+        .exactOptional(),
+      maxMs: durationMs.exactOptional(),
+      maxMicroUsd: count.exactOptional(),
+    })
+    .exactOptional(),
+  sideLegs: z.strictObject({ summary: name.exactOptional(), intent: name.exactOptional() }).exactOptional(),
+  embeddings: z.strictObject({ leg: name }).exactOptional(),
+  modelMapping: z
+    .record(z.string(), z.string().min(1))
+    .describe('model names by the name that stands for them')
+    .exactOptional(),
+  pricing: z.record(z.string(), price).describe('prices by the name of the model').exactOptional(),
+  responseCache: z
+    .strictObject({
+      mode: z
+        .enum(CACHE_MODES)
+        .describe(`one of ${CACHE_MODES.join(', ')}`)
+        .exactOptional(),
+      layer: z
+        .enum(CACHE_LAYERS)
+        .describe(`one of ${CACHE_LAYERS.join(', ')}`)
+        .exactOptional(),
+      ttlMs: durationMs.exactOptional(),
+    })
     .exactOptional(),
   intent: z.strictObject({ escalate: flag.exactOptional() }).exactOptional(),
   calls: z.strictObject({ startHere: flag.exactOptional() }).exactOptional(),

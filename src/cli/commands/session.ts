@@ -1,7 +1,9 @@
 /** One session, over HTTP. */
-import type { Session, Verdict } from '../../client/index.ts';
+import type { CostedSession, Verdict } from '../../client/index.ts';
+import { BUDGET_OPTIONS, costBudget } from '../budget.ts';
 import type { Command } from '../command.ts';
 import { EXIT } from '../exit.ts';
+import { costText } from '../money.ts';
 import { oneLine, shown } from '../output.ts';
 import { connect } from '../server.ts';
 
@@ -19,6 +21,7 @@ export const create: Command = {
     'work-contract': { type: 'string', value: 'TEXT', help: 'what the session is bound to do' },
     locale: { type: 'string', value: 'TAG', help: 'such as en-GB' },
     timezone: { type: 'string', value: 'ZONE', help: 'such as Europe/Paris' },
+    ...BUDGET_OPTIONS,
   },
   run: async ({ context, output, text }) => {
     const tools = text('tools');
@@ -28,10 +31,12 @@ export const create: Command = {
         return value === undefined ? [] : [[name, value]];
       }),
     );
+    const budget = costBudget(text);
     const workContract = text('work-contract');
     const wanted = {
       ...named,
       ...(workContract === undefined ? {} : { workContract }),
+      ...(Object.keys(budget).length === 0 ? {} : { budget }),
       ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
     };
     const session = await (await connect(context)).sessions.create(wanted, context.stopped);
@@ -86,7 +91,7 @@ function verdictText({ ok, records, fault, broken }: Verdict): string {
   return `All ${records} records stand as they were written, and what is stored beside them agrees.`;
 }
 
-function sessionText(session: Session): string {
+function sessionText(session: CostedSession): string {
   return [
     `session  ${session.id}`,
     `status   ${session.status}`,
@@ -95,6 +100,7 @@ function sessionText(session: Session): string {
     `tools    ${session.tools === null ? 'all' : session.tools.join(', ')}`,
     ...(session.work_contract === null ? [] : [`bound to ${oneLine(session.work_contract, CONTRACT_CHARS)}`]),
     `turns    ${session.turns}${session.open_turn === null ? '' : `, ${session.open_turn} is open`}`,
+    `cost     ${costText(session)}`,
     `created  ${session.created_at}`,
   ].join('\n');
 }

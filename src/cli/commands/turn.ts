@@ -1,7 +1,9 @@
 /** One turn, over HTTP. */
 import type { Turn, TurnEvent, TurnHandle } from '../../client/index.ts';
+import { BUDGET_OPTIONS, costBudget } from '../budget.ts';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT, type ExitCode, UsageError } from '../exit.ts';
+import { costText } from '../money.ts';
 import { oneLine, shown } from '../output.ts';
 import { requestText } from '../request-text.ts';
 import { connect } from '../server.ts';
@@ -26,6 +28,7 @@ export const enqueue: Command = {
     mode: { type: 'string', value: 'MODE', help: `what happens while another runs: ${MODES.join(', ')}` },
     priority: { type: 'string', value: 'N', help: '0, the default, is the most urgent' },
     steps: { type: 'string', value: 'N', help: 'model calls it may make at most' },
+    ...BUDGET_OPTIONS,
     key: { type: 'string', value: 'KEY', help: 'idempotency key: the same key is the same turn' },
   },
   run: async (invocation) => {
@@ -195,6 +198,10 @@ async function follow({ context, output }: Invocation, handle: TurnHandle): Prom
 
 function turnOptions({ text }: Invocation) {
   const [mode, priority, steps] = [text('mode'), text('priority'), text('steps')];
+  const budget = {
+    ...(steps === undefined ? {} : { steps: wholeNumber(steps, '--steps', 1, MAX_STEPS) }),
+    ...costBudget(text),
+  };
   const known = MODES.find((name) => name === mode);
   if (mode !== undefined && known === undefined) {
     throw new UsageError(`--mode is "${mode}"; allowed is ${MODES.join(', ')}.`);
@@ -202,7 +209,7 @@ function turnOptions({ text }: Invocation) {
   return {
     ...(known === undefined ? {} : { mode: known }),
     ...(priority === undefined ? {} : { priority: wholeNumber(priority, '--priority', 0, MAX_PRIORITY) }),
-    ...(steps === undefined ? {} : { budget: { steps: wholeNumber(steps, '--steps', 1, MAX_STEPS) } }),
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
   };
 }
 
@@ -214,6 +221,7 @@ function turnText(turn: Turn): string {
     `state    ${turn.state}, ${ended}`,
     `steps    ${turn.steps}`,
     `tokens   ${usage.prompt_tokens} prompt, ${usage.cache_read_tokens} of them cached; ${usage.output_tokens} reply`,
+    `cost     ${costText(usage)}`,
   ];
   if (turn.parked_reason !== null) lines.push(`parked   ${oneLine(turn.parked_reason, REASON_CHARS)}`);
   if (turn.answer !== null) lines.push('', shown(turn.answer));

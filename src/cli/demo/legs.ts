@@ -1,12 +1,12 @@
 /** The model of the demo: simulated unless a provider is named. */
 import type { Environment } from '../../app/config.ts';
 import { SERVER_UNREACHABLE, TurnwrightApiError } from '../../client/index.ts';
-import { type Leg, PROVIDER_KINDS, type ProviderKind } from '../../providers/contract.ts';
+import type { Leg } from '../../providers/contract.ts';
 import type { SimModel } from '../../sim/index.ts';
 import { UsageError } from '../exit.ts';
 import { startSimulation } from '../simulation.ts';
 
-export const DEMO_PROVIDERS = ['sim', ...PROVIDER_KINDS] as const;
+export const DEMO_PROVIDERS = ['sim', 'openai', 'anthropic', 'ollama'] as const;
 
 export interface DemoLeg {
   readonly leg: Leg;
@@ -29,7 +29,7 @@ const SMALL_MODEL: SimModel = {
 };
 
 const HOSTED: Readonly<
-  Record<Exclude<ProviderKind, 'ollama'>, { readonly apiKeyEnv: string; readonly model: string }>
+  Record<'openai' | 'anthropic', { readonly apiKeyEnv: string; readonly model: string }>
 > = {
   openai: { apiKeyEnv: 'OPENAI_API_KEY', model: 'gpt-4o-mini' },
   anthropic: { apiKeyEnv: 'ANTHROPIC_API_KEY', model: 'claude-haiku-4-5' },

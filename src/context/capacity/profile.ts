@@ -18,14 +18,22 @@ export interface Horizon {
 
 export type CacheBehaviour = 'unknown' | 'none' | 'prefix-stable' | 'provider-reported';
 
+/** `truncated`: the provider read far less than was sent, and said nothing. */
+export type RungVerdict = 'read' | 'followed' | 'not-followed' | 'rejected' | 'truncated' | 'failed';
+
 /** One rung of the ladder: what was sent, what came back. `metadata` is the rung that asks the provider. */
 export interface Rung {
-  readonly kind: 'metadata' | 'horizon' | 'cache';
+  readonly kind: 'metadata' | 'prefix' | 'horizon' | 'cache';
+  /** Tokens aimed at; null where none were. */
   readonly targetTokens: number | null;
-  readonly verdict: 'read' | 'followed' | 'not-followed' | 'rejected' | 'failed';
+  readonly verdict: RungVerdict;
+  /** Samples taken for the verdict, and those of them that agreed with it; left out for a single request. */
+  readonly samples?: number;
+  readonly agreed?: number;
 }
 
 export interface ProbeProvenance {
+  /** 0 when nobody asked the provider yet. */
   readonly probedAtMs: number;
   readonly rungs: readonly Rung[];
   readonly signals: readonly string[];
@@ -36,6 +44,12 @@ export interface ProbeProvenance {
 /** Where the declared window came from, best first. */
 export type WindowSource = 'operator' | 'provider' | 'catalogue' | 'fallback';
 
+/** Tokens of one stable prefix, as the provider counted them. */
+export interface MeasuredPrefix {
+  readonly digest: string;
+  readonly tokens: number;
+}
+
 export interface CapacityProfile {
   readonly declaredWindow: number;
   readonly windowSource: WindowSource;
@@ -44,13 +58,21 @@ export interface CapacityProfile {
   readonly horizon: Horizon;
   /** Prompt tokens (all cache tiers) per UTF-8 byte sent, schemas included, thinking and images excluded. */
   readonly tokensPerByte: Ewma;
-  /** Fresh prompt tokens per second, from turns that read nothing from a cache. */
+  /** Fresh prompt tokens per second, from calls that read nothing from a cache. */
   readonly prefillTokensPerSecond: Ewma;
   readonly cache: CacheBehaviour;
+  /** The most a reply may have: the operator's cap, else what the provider or the catalogue states; null where nobody does. */
+  readonly maxOutput: number | null;
+  /** Who says so; null where nobody does. */
+  readonly maxOutputSource: Exclude<WindowSource, 'fallback'> | null;
+  /** The largest reply seen; `samples` replies were. */
+  readonly largestReply: { readonly tokens: number; readonly samples: number };
   /** Tokens kept free for the reply. */
   readonly outputReserve: number;
   /** Verbatim size of closed turns, in tokens: what the open turn is expected to need. */
   readonly closedTurnTokens: Ewma;
+  /** Newest last, at most `MOST_PREFIXES`. */
+  readonly prefixes: readonly MeasuredPrefix[];
   readonly needsReprobe: boolean;
   readonly provenance: ProbeProvenance;
 }
@@ -62,3 +84,4 @@ export const INITIAL_TOKENS_PER_BYTE = 0.25;
 export const FALLBACK_WINDOW_TOKENS = 128_000;
 /** When neither operator nor provider states a reply limit and no reply was seen yet. */
 export const FALLBACK_OUTPUT_RESERVE_TOKENS = 2_000;
+export const MOST_PREFIXES = 8;

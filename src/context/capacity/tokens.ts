@@ -4,3 +4,11 @@ import type { CapacityProfile } from './profile.ts';
 export function tokensOf(bytes: number, profile: Pick<CapacityProfile, 'tokensPerByte'>): number {
   return Math.ceil(bytes * profile.tokensPerByte.value);
 }
+
+/** What the provider counted of the prefix with that digest; null where it was not measured. */
+export function countedPrefix(
+  { prefixes }: Pick<CapacityProfile, 'prefixes'>,
+  digest: string,
+): number | null {
+  return prefixes.find((prefix) => prefix.digest === digest)?.tokens ?? null;
+}

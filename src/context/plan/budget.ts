@@ -22,14 +22,22 @@ export function promptCeiling(profile: CapacityProfile, options: CeilingOptions 
 
 export type BudgetInput = Pick<
   PlanInput<unknown>,
-  'profile' | 'options' | 'prefixBytes' | 'resetBytes' | 'openTurnBytes'
+  'profile' | 'options' | 'prefixBytes' | 'countedTokens' | 'resetBytes' | 'openTurnBytes'
 >;
 
 /** Tokens for history. The open turn counts at least as much as turns were seen to grow to. 0 is no history, no failure. */
 export function historyBudget(input: BudgetInput): number {
-  const { profile, options, prefixBytes, resetBytes, openTurnBytes } = input;
+  const { profile, options, resetBytes, openTurnBytes } = input;
   const open = Math.max(tokensOf(openTurnBytes, profile), Math.ceil(profile.closedTurnTokens.value));
-  const taken = tokensOf(prefixBytes, profile) + tokensOf(resetBytes, profile) + open;
+  const taken = prefixTokens(input) + tokensOf(resetBytes, profile) + open;
   const planned = Math.floor((1 - options.safetyMarginRatio) * promptCeiling(profile, options));
   return Math.max(0, planned - taken);
+}
+
+export function prefixTokens({
+  profile,
+  prefixBytes,
+  countedTokens = 0,
+}: Pick<BudgetInput, 'profile' | 'prefixBytes' | 'countedTokens'>): number {
+  return countedTokens + tokensOf(prefixBytes, profile);
 }

@@ -101,6 +101,8 @@ export interface PlanInput<Index> {
   readonly profile: CapacityProfile;
   readonly options: PlanOptions;
   readonly prefixBytes: number;
+  /** Tokens of what a provider counted of the prefix; `prefixBytes` is then the rest. */
+  readonly countedTokens?: number;
   /** The open turn as it stands: directive, tail, steps, results. */
   readonly openTurnBytes: number;
   /** The handoff that stands for everything behind a reset; 0 without one. */

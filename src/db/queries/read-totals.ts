@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { run } from '../pool.ts';
 
 export interface Total {
-  readonly name: 'turns' | 'turn_seconds' | 'tokens' | 'checks';
+  readonly name: 'turns' | 'turn_seconds' | 'tokens' | 'cost' | 'checks';
   readonly a: string;
   readonly b: string;
   readonly value: number;

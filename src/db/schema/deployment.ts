@@ -126,3 +126,33 @@ export const rateSlots = turnwright.table(
   },
   (t) => [primaryKey({ columns: [t.limitKey, t.callId] })],
 );
+
+/** The one probe of a model that may be under way in the deployment, and when the last one began. */
+export const probeFlights = turnwright.table(
+  'probe_flights',
+  {
+    provider: text('provider').notNull(),
+    endpointDigest: text('endpoint_digest').notNull(),
+    model: text('model').notNull(),
+    /** The probe's actor, as `<tenant>/<session>/<actor>`; null once it ended. */
+    holder: text('holder'),
+    beganAt: at('began_at').notNull().defaultNow(),
+    /** A holder silent for longer than its lease holds it no more. */
+    heldAt: at('held_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.provider, t.endpointDigest, t.model] })],
+);
+
+/** Replies of models by the digest of all that can change them. A cache: it may be emptied at any time. */
+export const responseCache = turnwright.table(
+  'response_cache',
+  {
+    tenantId: tenantId(),
+    key: text('key').notNull(),
+    reply: text('reply').notNull(),
+    replyBytes: integer('reply_bytes').notNull(),
+    createdAt: at('created_at').notNull().defaultNow(),
+    expiresAt: at('expires_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.key] }), index('response_cache_expiry').on(t.expiresAt)],
+);

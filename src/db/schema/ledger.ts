@@ -1,6 +1,17 @@
 /** A session: its originals (records, bodies) and what is read from them. */
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  date,
+  index,
+  integer,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { CALL_PURPOSES } from '../../ledger/kinds.ts';
 import { LINK_KINDS } from '../../ledger/turn-card.ts';
 import { at, bytea, sessionId, tenantId, turnwright } from './columns.ts';
 
@@ -22,6 +33,8 @@ export const sessions = turnwright.table(
     prefixDigest: bytea('prefix_digest'),
     /** Counts changes of what was projected before, such as a link taken back. */
     epoch: integer('epoch').notNull().default(0),
+    /** When the newest capacity profile in its ledger was probed, in ms since 1970. */
+    profileAt: bigint('profile_at', { mode: 'number' }).notNull().default(0),
     forkSession: uuid('fork_session'),
     forkSeq: bigint('fork_seq', { mode: 'number' }),
     watchedUntil: at('watched_until'),
@@ -199,5 +212,61 @@ export const evidence = turnwright.table(
   (t) => [
     primaryKey({ columns: [t.tenantId, t.sessionId, t.ordinal] }),
     index('evidence_turn').on(t.tenantId, t.sessionId, t.turnId),
+  ],
+);
+
+const counter = (name: string) => bigint(name, { mode: 'number' }).notNull();
+
+/** What a session's calls to models came to, by day, leg and purpose. */
+export const usage = turnwright.table(
+  'usage',
+  {
+    tenantId: tenantId(),
+    sessionId: sessionId(),
+    day: date('day').notNull(),
+    leg: text('leg').notNull(),
+    purpose: text('purpose', { enum: CALL_PURPOSES }).notNull(),
+    calls: counter('calls'),
+    inputTokens: counter('input_tokens'),
+    cacheReadTokens: counter('cache_read_tokens'),
+    cacheWriteTokens: counter('cache_write_tokens'),
+    outputTokens: counter('output_tokens'),
+    reasoningTokens: counter('reasoning_tokens'),
+    microUsd: counter('micro_usd'),
+    priced: counter('priced'),
+    unpriced: counter('unpriced'),
+    looked: counter('looked'),
+    cached: counter('cached'),
+    processLooked: counter('process_looked'),
+    processHits: counter('process_hits'),
+    storeLooked: counter('store_looked'),
+    storeHits: counter('store_hits'),
+    changedAt: at('changed_at').notNull().defaultNow(),
+    /** Metrics count it among their totals. */
+    folded: boolean('folded').notNull().default(false),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.sessionId, t.day, t.leg, t.purpose] }),
+    index('usage_day').on(t.tenantId, t.day),
+    index('usage_unfolded').on(t.day).where(sql`not folded`),
+  ],
+);
+
+/** The place of a closed turn in the space of an embedding model: one signed byte a dimension. */
+export const turnVectors = turnwright.table(
+  'turn_vectors',
+  {
+    tenantId: tenantId(),
+    sessionId: sessionId(),
+    turnId: uuid('turn_id').notNull(),
+    /** The model that made it: vectors of two models cannot be compared. */
+    model: text('model').notNull(),
+    vector: bytea('vector').notNull(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.sessionId, t.turnId, t.model] }),
+    /** A process reads past the newest it knows. */
+    index('turn_vectors_seq').on(t.tenantId, t.sessionId, t.model, t.seq),
   ],
 );

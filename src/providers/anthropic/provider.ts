@@ -18,6 +18,8 @@ export function anthropicProvider(leg: Leg, secret: string | undefined): Provide
   const settings = { baseUrl: leg.baseUrl ?? DEFAULT_BASE_URL, secret, streamError };
   return {
     call: (request, options) => call(leg, settings, request, options),
+    // https://docs.claude.com/en/docs/build-with-claude/embeddings: there is no model of its own for them.
+    embed: null,
     describe: (options) => describe(leg, settings, options),
   };
 }

@@ -26,6 +26,7 @@ export class AnthropicReply {
   #model: string | null = null;
   #finish: FinishReason = 'other';
   #redacted = false;
+  #thinkingTokens: number | null = null;
 
   constructor(wire: Wire) {
     this.#wire = wire;
@@ -78,7 +79,7 @@ export class AnthropicReply {
     if (kind === 'text') this.#draft.write(key, 'text', stringOf(block.text ?? ''));
     if (kind === 'thinking') this.#draft.write(key, 'thinking', stringOf(block.thinking ?? ''));
     if (kind === 'thinking' && text(block.signature) !== null) {
-      this.#draft.sign(key, stringOf(block.signature));
+      this.#draft.sign(key, stringOf(block.signature), 'anthropic');
     }
     if (kind === 'call') {
       this.#draft.call(key, text(block.id), text(block.name));
@@ -100,7 +101,7 @@ export class AnthropicReply {
         this.#draft.write(key, 'thinking', stringOf(delta.thinking));
         return;
       case 'signature_delta':
-        this.#draft.sign(key, stringOf(delta.signature));
+        this.#draft.sign(key, stringOf(delta.signature), 'anthropic');
         return;
       case 'input_json_delta':
         this.#draft.args(key, stringOf(delta.partial_json));
@@ -118,6 +119,8 @@ export class AnthropicReply {
       const count = tokenCount(value);
       if (count !== null) this.#counts.set(name, Math.max(count, this.#counts.get(name) ?? 0));
     }
+    const details = record(record(usage)?.output_tokens_details);
+    this.#thinkingTokens = tokenCount(details?.thinking_tokens) ?? this.#thinkingTokens;
   }
 
   /** https://docs.claude.com/en/docs/build-with-claude/prompt-caching: `input_tokens` excludes both cache tiers. */
@@ -127,7 +130,8 @@ export class AnthropicReply {
     if (inputTokens === undefined || outputTokens === undefined) return null;
     const cacheReadTokens = this.#counts.get('cache_read_input_tokens') ?? 0;
     const cacheWriteTokens = this.#counts.get('cache_creation_input_tokens') ?? 0;
-    return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens };
+    const reasoning = this.#thinkingTokens === null ? {} : { reasoningTokens: this.#thinkingTokens };
+    return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, ...reasoning };
   }
 }
 

@@ -1,17 +1,13 @@
 /** The canonical request as an Anthropic message. */
 import type Anthropic from '@anthropic-ai/sdk';
 import type { ChatMessage, ChatRequest } from '../../context/request.ts';
+import { cacheMarks, EPHEMERAL } from '../cache-marks.ts';
+import { isReplayable } from '../signatures.ts';
 import { shownArgs } from '../tool-args.ts';
 import { type WireIds, wireIds } from '../wire-ids.ts';
 
 type Body = Anthropic.MessageCreateParamsStreaming;
 type Block = Anthropic.ContentBlockParam;
-
-/** https://docs.claude.com/en/docs/build-with-claude/prompt-caching: at most four in a request. */
-const MAX_BREAKPOINTS = 4;
-const EPHEMERAL = { type: 'ephemeral' } as const;
-/** The hint that marks the end of system and tools. */
-const PREFIX_HINT = -1;
 
 /** A block and the message it came from: merging and sorting must not lose where a breakpoint belongs. */
 interface Placed {
@@ -30,22 +26,17 @@ interface AnthropicTarget {
 }
 
 export function renderAnthropic(request: ChatRequest, target: AnthropicTarget): Body {
-  const marks = breakpoints(request);
+  const marks = cacheMarks(request);
   return {
     model: target.model,
     max_tokens: target.maxTokens,
     stream: true,
-    ...prefix(request, marks.has(PREFIX_HINT)),
-    messages: groups(request.messages).map((group) => ({ role: group.role, content: marked(group, marks) })),
+    ...prefix(request, marks.prefix),
+    messages: groups(request.messages).map((group) => ({
+      role: group.role,
+      content: marked(group, marks.messages),
+    })),
   };
-}
-
-/** The prefix's own mark, when hinted, then the latest messages: those are read back by the next request. */
-function breakpoints({ cache, messages }: ChatRequest): ReadonlySet<number> {
-  const hinted = new Set(cache?.breakpoints ?? []);
-  const latest = [...hinted].filter((index) => index >= 0 && index < messages.length).sort((a, b) => b - a);
-  const prefixHint = hinted.has(PREFIX_HINT) ? [PREFIX_HINT] : [];
-  return new Set([...prefixHint, ...latest].slice(0, MAX_BREAKPOINTS));
 }
 
 /** The cached order is tools, system, messages: a mark on the last system block covers both. */
@@ -91,7 +82,7 @@ function resultsFirst(placed: readonly Placed[]): Placed[] {
   return [...placed.filter(isResult), ...placed.filter((item) => !isResult(item))];
 }
 
-/** null for what this wire refuses: blank text, and thinking it did not sign. */
+/** null for what this wire refuses: blank text, and thinking that was not signed here. */
 function renderBlock(block: ChatMessage['content'][number], ids: WireIds): Block | null {
   switch (block.type) {
     case 'text':
@@ -109,9 +100,9 @@ function renderBlock(block: ChatMessage['content'][number], ids: WireIds): Block
       };
     case 'thinking':
       // https://docs.claude.com/en/docs/build-with-claude/extended-thinking: whole and signed, or absent.
-      return block.signature === undefined
-        ? null
-        : { type: 'thinking', thinking: block.text, signature: block.signature };
+      return isReplayable(block, 'anthropic')
+        ? { type: 'thinking', thinking: block.text, signature: block.signature }
+        : null;
   }
 }
 

@@ -1,12 +1,21 @@
 /** Ollama's native chat over the `ollama` SDK. */
 import { Ollama } from 'ollama';
 import type { ChatReply, ChatRequest } from '../../context/request.ts';
-import type { CallOptions, CallOutcome, Leg, MetadataOutcome, ModelMetadata, Provider } from '../contract.ts';
+import type {
+  CallOptions,
+  CallOutcome,
+  EmbedOutcome,
+  Leg,
+  MetadataOutcome,
+  ModelMetadata,
+  Provider,
+} from '../contract.ts';
 import { type ExchangeSettings, exchange, type Wire } from '../exchange.ts';
 import { MalformedReply } from '../malformed-reply.ts';
-import { firstLimit, record, text } from '../reading.ts';
+import { firstLimit, list, record, text, tokenCount } from '../reading.ts';
+import { readVectors } from '../vectors.ts';
 import { ChatWatch, OllamaReply } from './read.ts';
-import { renderOllama } from './render.ts';
+import { KEEP_ALIVE, renderOllama } from './render.ts';
 
 const DEFAULT_BASE_URL = 'http://127.0.0.1:11434';
 const CONTEXT_SUFFIX = '.context_length';
@@ -16,10 +25,16 @@ interface Settings {
   readonly secret: string | undefined;
 }
 
+interface Deadline {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
 export function ollamaProvider(leg: Leg, secret: string | undefined): Provider {
   const settings = { baseUrl: leg.baseUrl ?? DEFAULT_BASE_URL, secret };
   return {
     call: (request, options) => call(leg, settings, request, options),
+    embed: (texts, options) => embed(leg, settings, texts, options),
     describe: (options) => describe(leg, settings, options),
   };
 }
@@ -47,11 +62,27 @@ async function converse(leg: Leg, settings: Settings, request: ChatRequest, wire
   throw new MalformedReply('The stream ended before its terminal event.');
 }
 
-async function describe(
+/** https://docs.ollama.com/api/embed: unless `truncate` is false a long text is cut silently. */
+async function embed(
   leg: Leg,
   settings: Settings,
-  options: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<MetadataOutcome> {
+  texts: readonly string[],
+  options: Deadline,
+): Promise<EmbedOutcome> {
+  const watch = { framing: 'document' } as const;
+  const exchangeSettings: ExchangeSettings = { ...settings, watch, streamError: () => undefined };
+  const outcome = await exchange(options, exchangeSettings, async (wire) => {
+    const body = { model: leg.model, input: [...texts], truncate: false, keep_alive: KEEP_ALIVE };
+    const fields = record(await client(settings, wire).embed(body));
+    return {
+      vectors: readVectors(list(fields?.embeddings), texts.length),
+      inputTokens: tokenCount(fields?.prompt_eval_count),
+    };
+  });
+  return outcome.ok ? { ok: true, ...outcome.value } : outcome;
+}
+
+async function describe(leg: Leg, settings: Settings, options: Deadline): Promise<MetadataOutcome> {
   const watch = { framing: 'document' } as const;
   const exchangeSettings: ExchangeSettings = { ...settings, watch, streamError: () => undefined };
   const outcome = await exchange(options, exchangeSettings, async (wire) =>

@@ -6,7 +6,7 @@ import { byteLength } from '../../ledger/json.ts';
 import { shownArgs } from '../tool-args.ts';
 
 /** https://docs.ollama.com/faq: a model is unloaded after 5 minutes otherwise, and its prompt cache with it. */
-const KEEP_ALIVE = '30m';
+export const KEEP_ALIVE = '30m';
 /** No tokeniser in use needs more for prose, code and JSON together; a prompt that does is refused, not cut. */
 const TOKENS_PER_BYTE = 0.5;
 const TOKENS_PER_IMAGE = 2_048;
@@ -39,6 +39,8 @@ export function renderOllama(request: ChatRequest, target: OllamaTarget): Body {
     truncate: false,
     shift: false,
     keep_alive: KEEP_ALIVE,
+    // Left out, a model that can think does: https://docs.ollama.com/capabilities/thinking. One that cannot takes it.
+    ...(request.thinking === 'off' ? { think: false } : {}),
     options: {
       num_ctx: target.window ?? contextTokens(request, target.maxTokens),
       num_predict: target.maxTokens,

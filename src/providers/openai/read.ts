@@ -5,6 +5,8 @@ import { type LineVerdict, type LineWatch, PASS } from '../line-scanner.ts';
 import { MalformedReply } from '../malformed-reply.ts';
 import { list, lookUp, record, text, tokenCount } from '../reading.ts';
 import { ReplyDraft } from '../reply-draft.ts';
+import type { ChatDialect } from './dialect.ts';
+import { ReasoningDetails } from './thinking.ts';
 
 /** https://platform.openai.com/docs/api-reference/chat-streaming */
 const FINISH: Readonly<Record<string, FinishReason>> = {
@@ -37,12 +39,18 @@ export class OpenAiReply {
   readonly #draft: ReplyDraft;
   readonly #wire: Wire;
   readonly #calls = new CallKeys();
+  readonly #details = new ReasoningDetails();
+  readonly #dialect: ChatDialect;
+  readonly #asked: string;
   #model: string | null = null;
   #finish: FinishReason | null = null;
   #usage: Usage | null = null;
 
-  constructor(wire: Wire) {
+  /** `model` is the one asked for. */
+  constructor(wire: Wire, dialect: ChatDialect, model: string) {
     this.#wire = wire;
+    this.#dialect = dialect;
+    this.#asked = model;
     this.#draft = new ReplyDraft(wire.deliver, wire.elapsedMs);
   }
 
@@ -51,7 +59,7 @@ export class OpenAiReply {
     if (fields === null) throw new MalformedReply('A chunk of the stream is not an object.');
     this.#model ??= text(fields.model);
     // Some servers send running totals with every chunk; the last one counts.
-    this.#usage = usageOf(fields.usage) ?? this.#usage;
+    this.#usage = usageOf(fields.usage, this.#dialect) ?? this.#usage;
     const choice = record(list(fields.choices)[0]);
     if (choice === null) return;
     this.#delta(record(choice.delta) ?? {});
@@ -60,14 +68,16 @@ export class OpenAiReply {
   }
 
   /** A reply whose finish came, and after it `[DONE]` or the usage: anything less was cut. */
-  finish(done: boolean, model: string): ChatReply {
+  finish(done: boolean): ChatReply {
     if (this.#finish === null || (!done && this.#usage === null)) {
       throw new MalformedReply('The stream ended before its terminal event.');
     }
+    const signature = this.#details.signature(this.#asked);
+    if (signature !== null) this.#draft.sign('thinking', signature, 'openrouter');
     return {
       ...this.#draft.finish(this.#finish),
       usage: this.#usage,
-      model: this.#model ?? model,
+      model: this.#model ?? this.#asked,
       firstTokenMs: this.#draft.firstTokenMs,
       totalMs: this.#wire.elapsedMs(),
     };
@@ -76,10 +86,17 @@ export class OpenAiReply {
   #delta(delta: Fields): void {
     // https://api-docs.deepseek.com/guides/reasoning_model and https://openrouter.ai/docs/use-cases/reasoning-tokens
     this.#write('thinking', delta.reasoning_content ?? delta.reasoning);
+    this.#keep(list(delta.reasoning_details));
     this.#write('text', delta.content);
     // https://platform.openai.com/docs/guides/structured-outputs#refusals: a refusal streams beside the content.
     this.#write('text', delta.refusal);
     for (const item of list(delta.tool_calls)) this.#call(record(item) ?? {});
+  }
+
+  #keep(details: readonly unknown[]): void {
+    if (this.#dialect.thinking !== 'reasoning_details' || details.length === 0) return;
+    this.#draft.write('thinking', 'thinking', '');
+    this.#details.take(details);
   }
 
   #write(kind: 'text' | 'thinking', piece: unknown): void {
@@ -94,11 +111,21 @@ export class OpenAiReply {
     const id = text(item.id);
     const name = text(details.name);
     const key = this.#calls.keyOf(item.index, id, name, (known) => this.#draft.callId(known));
+    this.#sign(key, item);
     this.#draft.call(key, id, name);
     const args = details.arguments;
     if (args === null || args === undefined) return;
     // Some servers send the whole object instead of its text.
     this.#draft.args(key, typeof args === 'string' ? args : JSON.stringify(args));
+  }
+
+  /** https://ai.google.dev/gemini-api/docs/thought-signatures: kept as thinking that stands in front of the call. */
+  #sign(key: string, item: Fields): void {
+    if (this.#dialect.thinking !== 'thought_signature') return;
+    const place = `signature of ${key}`;
+    this.#draft.write(place, 'thinking', '');
+    const signature = text(record(record(item.extra_content)?.google)?.thought_signature);
+    if (signature !== null) this.#draft.sign(place, signature, 'google');
   }
 }
 
@@ -133,17 +160,29 @@ class CallKeys {
 }
 
 /** https://platform.openai.com/docs/guides/prompt-caching: `prompt_tokens` includes what the cache gave. */
-function usageOf(value: unknown): Usage | null {
+function usageOf(value: unknown, { countsThinkingApart }: ChatDialect): Usage | null {
   const usage = record(value);
   const promptTokens = tokenCount(usage?.prompt_tokens);
-  const outputTokens = tokenCount(usage?.completion_tokens);
-  if (promptTokens === null || outputTokens === null) return null;
+  const completionTokens = tokenCount(usage?.completion_tokens);
+  if (promptTokens === null || completionTokens === null) return null;
   const details = record(usage?.prompt_tokens_details);
-  const cacheReadTokens = Math.min(tokenCount(details?.cached_tokens) ?? 0, promptTokens);
+  // https://api-docs.deepseek.com/guides/kv_cache names it its own way.
+  const cached = tokenCount(details?.cached_tokens) ?? tokenCount(usage?.prompt_cache_hit_tokens) ?? 0;
+  const cacheReadTokens = Math.min(cached, promptTokens);
   const cacheWriteTokens = Math.min(
     tokenCount(details?.cache_write_tokens) ?? 0,
     promptTokens - cacheReadTokens,
   );
-  const inputTokens = promptTokens - cacheReadTokens - cacheWriteTokens;
-  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens };
+  const total = countsThinkingApart ? (tokenCount(usage?.total_tokens) ?? 0) : 0;
+  const outputTokens = Math.max(completionTokens, total - promptTokens);
+  const reasoningTokens =
+    tokenCount(record(usage?.completion_tokens_details)?.reasoning_tokens) ??
+    (outputTokens > completionTokens ? outputTokens - completionTokens : null);
+  return {
+    inputTokens: promptTokens - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens,
+    ...(reasoningTokens === null ? {} : { reasoningTokens: Math.min(reasoningTokens, outputTokens) }),
+  };
 }

@@ -1,52 +1,45 @@
-/** The canonical request as an OpenAI chat completion. */
+/** The canonical request as an OpenAI chat completion, in the dialect of its server. */
 import type OpenAI from 'openai';
 import type { AssistantMessage, ChatRequest, ToolDefinition, UserMessage } from '../../context/request.ts';
 import type { ImageBlock, TextBlock, ToolCallBlock } from '../../ledger/blocks.ts';
+import { type CacheMarks, cacheMarks, EPHEMERAL } from '../cache-marks.ts';
 import { shownArgs } from '../tool-args.ts';
 import { type WireIds, wireIds } from '../wire-ids.ts';
+import type { ChatDialect } from './dialect.ts';
+import { callSignatures, replayedThinking } from './thinking.ts';
 
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
 
-interface OpenAiTarget {
+interface ChatTarget {
   readonly model: string;
-  readonly baseUrl: string;
   readonly maxTokens: number;
+  readonly dialect: ChatDialect;
 }
 
-/** Hosts that speak OpenAI's own dialect; every other base URL is a compatible server. */
-const OWN_HOSTS: readonly RegExp[] = [/^api\.openai\.com$/, /\.openai\.azure\.com$/];
+const NO_MARKS: CacheMarks = { prefix: false, messages: new Set() };
 
-export function renderOpenAi(request: ChatRequest, target: OpenAiTarget): Body {
+export function renderOpenAi(request: ChatRequest, target: ChatTarget): Body {
+  const { dialect, model, maxTokens } = target;
   const ids = wireIds(request.messages);
-  const messages: Message[] = request.system === '' ? [] : [{ role: 'system', content: request.system }];
-  for (const message of request.messages) {
-    messages.push(
-      ...(message.role === 'user' ? userMessages(message, ids) : assistantMessages(message, ids)),
-    );
-  }
+  const marks = dialect.markedModels?.test(model) === true ? cacheMarks(request) : NO_MARKS;
+  const system: Message[] = request.system === '' ? [] : [{ role: 'system', content: request.system }];
+  const messages = request.messages.flatMap((message, index) => {
+    const rendered =
+      message.role === 'user' ? userMessages(message, ids) : assistantMessages(message, ids, target);
+    return marks.messages.has(index) ? marked(rendered) : rendered;
+  });
   return {
-    model: target.model,
-    messages,
+    model,
+    messages: [...(marks.prefix ? marked(system) : system), ...messages],
     stream: true,
-    // https://platform.openai.com/docs/api-reference/chat-streaming: without it a stream reports no usage.
-    stream_options: { include_usage: true },
-    ...replyLimit(target),
+    [dialect.replyLimit]: maxTokens,
+    ...dialect.fields,
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(tool) }),
-    // https://platform.openai.com/docs/guides/prompt-caching: routes requests of one prefix to one machine.
-    ...(request.cache === undefined ? {} : { prompt_cache_key: request.cache.key }),
+    ...(request.cache === undefined || dialect.cacheKey === null
+      ? {}
+      : { [dialect.cacheKey]: request.cache.key }),
   };
-}
-
-/**
- * https://platform.openai.com/docs/api-reference/chat/create deprecates `max_tokens`, and its reasoning models
- * refuse it; compatible servers know `max_tokens`, and some refuse the newer name.
- */
-function replyLimit({ baseUrl, maxTokens }: OpenAiTarget): Partial<Body> {
-  const { hostname } = new URL(baseUrl);
-  return OWN_HOSTS.some((host) => host.test(hostname))
-    ? { max_completion_tokens: maxTokens }
-    : { max_tokens: maxTokens };
 }
 
 function tool({ name, description, inputSchema }: ToolDefinition): OpenAI.ChatCompletionTool {
@@ -78,8 +71,12 @@ function userContent(
   );
 }
 
-/** Thinking has no place in this wire's requests and is left out whole. */
-function assistantMessages(message: AssistantMessage, ids: WireIds): Message[] {
+/** Thinking alone is no message on this wire. */
+function assistantMessages(
+  message: AssistantMessage,
+  ids: WireIds,
+  { dialect, model }: ChatTarget,
+): Message[] {
   const texts: string[] = [];
   const calls: ToolCallBlock[] = [];
   for (const block of message.content) {
@@ -87,12 +84,44 @@ function assistantMessages(message: AssistantMessage, ids: WireIds): Message[] {
     if (block.type === 'tool_call') calls.push(block);
   }
   if (texts.length === 0 && calls.length === 0) return [];
-  const content = texts.length === 0 ? null : texts.join('\n');
-  if (calls.length === 0) return [{ role: 'assistant', content }];
-  const toolCalls = calls.map((call) => ({
-    type: 'function' as const,
+  const said = {
+    role: 'assistant' as const,
+    content: texts.length === 0 ? null : texts.join('\n'),
+    ...replayedThinking(message, dialect, model),
+  };
+  if (calls.length === 0) return [said];
+  const signatures = dialect.thinking === 'thought_signature' ? callSignatures(message) : null;
+  return [{ ...said, tool_calls: calls.map((call) => toolCall(call, ids, signatures?.get(call))) }];
+}
+
+function toolCall(
+  call: ToolCallBlock,
+  ids: WireIds,
+  signature: string | undefined,
+): OpenAI.ChatCompletionMessageFunctionToolCall {
+  return {
+    type: 'function',
     id: ids.of(call),
     function: { name: call.name, arguments: JSON.stringify(shownArgs(call)) },
-  }));
-  return [{ role: 'assistant', content, tool_calls: toolCalls }];
+    ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
+  };
+}
+
+/** Marks the last text of these messages: a mark is a member of a text part, and calls cannot carry one. */
+function marked(messages: readonly Message[]): Message[] {
+  const at = messages.findLastIndex(({ content }) => textParts(content).length > 0);
+  return messages.map((message, index) => {
+    if (index !== at) return message;
+    const parts = typeof message.content === 'string' ? textParts(message.content) : (message.content ?? []);
+    const last = parts.findLastIndex(({ type }) => type === 'text');
+    const content = parts.map((part, place) =>
+      place === last ? { ...part, cache_control: EPHEMERAL } : part,
+    );
+    return { ...message, content } as Message;
+  });
+}
+
+function textParts(content: Message['content']): readonly OpenAI.ChatCompletionContentPartText[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return (content ?? []).filter((part) => part.type === 'text');
 }

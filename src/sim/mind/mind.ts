@@ -15,6 +15,7 @@ import { aboutSubject, present, presenterFor } from './presenting.ts';
 import { searchCall } from './recalling.ts';
 import { type SimReply, textReply } from './reply.ts';
 import type { PlannedCall, Situation } from './situation.ts';
+import { statedValues } from './stated.ts';
 import { askedWords, summarise } from './summary.ts';
 import { affinity, describeTools, type KnownTool, ordered } from './toolbox.ts';
 
@@ -142,7 +143,12 @@ function namedTool(tools: readonly KnownTool[], conversation: Conversation): Kno
 function instructed(known: KnownTool, conversation: Conversation): PlannedCall {
   const { directive: text, terms, shapes } = conversation;
   const subject: Subject = { text, terms, shapes };
-  return searchCall(known, subject) ?? { name: known.tool.name, args: fillArguments(known, {}, subject) };
+  return (
+    searchCall(known, subject) ?? {
+      name: known.tool.name,
+      args: fillArguments(known, statedValues(known, conversation), subject),
+    }
+  );
 }
 
 function callReply(calls: readonly PlannedCall[], input: MindInput): SimReply {

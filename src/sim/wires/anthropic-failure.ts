@@ -14,13 +14,7 @@ export function anthropicFailure(kind: FailureKind, context: FailureContext): Wi
         429,
         'rate_limit_error',
         "This request would exceed your organization's rate limit. Please try again later.",
-        {
-          'retry-after': String(Math.ceil(context.retryAfterMs / 1_000)),
-          'retry-after-ms': String(context.retryAfterMs),
-          'anthropic-ratelimit-requests-limit': '1',
-          'anthropic-ratelimit-requests-remaining': '0',
-          'anthropic-ratelimit-requests-reset': new Date(context.atMs + context.retryAfterMs).toISOString(),
-        },
+        context.retryAfterMs === null ? {} : comeBack(context.retryAfterMs, context.atMs),
       );
     case 'overloaded':
       return anthropicError(529, 'overloaded_error', 'Overloaded');
@@ -31,6 +25,16 @@ export function anthropicFailure(kind: FailureKind, context: FailureContext): Wi
     case 'unknown_model':
       return anthropicError(404, 'not_found_error', `model: ${context.model}`);
   }
+}
+
+function comeBack(retryAfterMs: number, atMs: number): Record<string, string> {
+  return {
+    'retry-after': String(Math.ceil(retryAfterMs / 1_000)),
+    'retry-after-ms': String(retryAfterMs),
+    'anthropic-ratelimit-requests-limit': '1',
+    'anthropic-ratelimit-requests-remaining': '0',
+    'anthropic-ratelimit-requests-reset': new Date(atMs + retryAfterMs).toISOString(),
+  };
 }
 
 /** Three rules: the reply limit of the model, the prompt alone, then prompt and reply together. */

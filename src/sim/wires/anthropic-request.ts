@@ -48,6 +48,7 @@ export function parseAnthropic(body: Untyped, sign: (thinking: string) => string
     thinking: thinking !== 'disabled',
     streamUsage: true,
     context: null,
+    exchange: null,
   };
 }
 

@@ -17,10 +17,13 @@ import {
 import { parseAnthropic } from './anthropic-request.ts';
 import {
   type Answer,
+  callIdsOf,
+  EVENT_STREAM,
   type Frame,
   halfOf,
   parseArguments,
   pieces,
+  reportedCache,
   STRANGE_FINISH,
   type Wire,
   type WireBody,
@@ -35,7 +38,7 @@ export function anthropicWire(seed: number): Wire {
     parse: (body) => parseAnthropic(body, sign),
     failure: anthropicFailure,
     overLength: anthropicOverLength,
-    pretendOverLength: anthropicPromptTooLong,
+    pretendOverLength: (_request, promptTokens, model) => anthropicPromptTooLong(promptTokens, model),
     badRequest: anthropicInvalid,
     render: (answer) => (answer.request.stream ? stream(answer, sign) : whole(answer, sign)),
     garble: (body, streamed) => ({ ...body, frames: garbled(body.frames, streamed) }),
@@ -84,7 +87,7 @@ function stream(answer: Answer, sign: Sign): WireBody {
     },
   });
   push({ type: 'message_stop' });
-  return { contentType: 'text/event-stream; charset=utf-8', frames };
+  return { contentType: EVENT_STREAM, frames };
 }
 
 function emptyMessage(answer: Answer): Message {
@@ -108,8 +111,9 @@ function contentOf(answer: Answer, sign: Sign): ContentBlock[] {
   const blocks: ContentBlock[] = [];
   if (thinking !== null) blocks.push({ type: 'thinking', thinking, signature: sign(thinking) });
   if (text !== '') blocks.push({ type: 'text', text, citations: null });
+  const ids = callIdsOf(answer, 'toolu_');
   for (const [index, call] of calls.entries()) {
-    const id = `toolu_${answer.id}${index}`;
+    const id = ids[index] ?? '';
     // Broken arguments, which only a fault or the reply limit makes, cannot be an object: they stay text.
     const input: unknown = parseArguments(call.argsText) ?? call.argsText;
     blocks.push({ type: 'tool_use', id, name: call.name, input, caller: { type: 'direct' } });
@@ -155,17 +159,20 @@ function stopReason(answer: Answer): StopReason {
 
 /** `input_tokens` counts only what was neither read from nor written to the cache. */
 function usage(answer: Answer, outputTokens: number): Usage {
-  const { readTokens, writtenShortTokens, writtenLongTokens } = answer.cache;
-  const written = writtenShortTokens + writtenLongTokens;
+  const cache = reportedCache(answer);
+  const written = cache === null ? null : cache.writtenShortTokens + cache.writtenLongTokens;
   return {
-    input_tokens: answer.promptTokens - readTokens - written,
+    input_tokens: answer.promptTokens - (cache?.readTokens ?? 0) - (written ?? 0),
     output_tokens: outputTokens,
-    cache_read_input_tokens: readTokens,
+    cache_read_input_tokens: cache?.readTokens ?? null,
     cache_creation_input_tokens: written,
-    cache_creation: {
-      ephemeral_5m_input_tokens: writtenShortTokens,
-      ephemeral_1h_input_tokens: writtenLongTokens,
-    },
+    cache_creation:
+      cache === null
+        ? null
+        : {
+            ephemeral_5m_input_tokens: cache.writtenShortTokens,
+            ephemeral_1h_input_tokens: cache.writtenLongTokens,
+          },
     inference_geo: null,
     output_tokens_details: { thinking_tokens: answer.thinkingTokens },
     server_tool_use: null,

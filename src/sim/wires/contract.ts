@@ -1,10 +1,12 @@
 /** What one provider's wire must know: reading its requests, its refusals, and rendering a reply. */
-import type { Json, JsonObject } from '../../ledger/json.ts';
+import type { ChatMessage } from '../../context/request.ts';
+import type { Json } from '../../ledger/json.ts';
 import type { SimModel, SimWire } from '../contract.ts';
 import type { SimReply } from '../mind/reply.ts';
 import type { Breakpoint, CacheUse } from '../prefix-cache.ts';
 import type { SimPrompt, ToolChoice } from '../prompt.ts';
 import type { Untyped } from '../untyped.ts';
+import type { ResponsesExchange } from './responses-items.ts';
 
 export interface WireRequest {
   readonly model: string;
@@ -29,7 +31,12 @@ export interface WireRequest {
     readonly mayTruncate: boolean;
     readonly mayShift: boolean;
   } | null;
+  /** OpenAI's Responses: what the reply is told of its request, and what is kept of both. */
+  readonly exchange: ResponsesExchange | null;
 }
+
+/** How the ids of a reply's calls come out: two alike, or empty, under a fault only. */
+export type CallIds = 'unique' | 'duplicate' | 'missing';
 
 export type Finish = 'stop' | 'tool_calls' | 'length';
 
@@ -44,6 +51,7 @@ export interface Answer {
   readonly finish: Finish;
   /** A fault: report a finish reason that no SDK lists. */
   readonly strangeFinish: boolean;
+  readonly callIds: CallIds;
   readonly promptTokens: number;
   readonly outputTokens: number;
   readonly thinkingTokens: number;
@@ -65,7 +73,8 @@ export type FailureKind = 'rate_limit' | 'overloaded' | 'server_error' | 'auth' 
 
 export interface FailureContext {
   readonly model: string;
-  readonly retryAfterMs: number;
+  /** null: nothing is said of when to come back. */
+  readonly retryAfterMs: number | null;
   readonly atMs: number;
 }
 
@@ -77,7 +86,7 @@ export interface Wire {
   /** null when prompt and reply fit the model. */
   overLength(request: WireRequest, promptTokens: number, model: SimModel): WireRefusal | null;
   /** The same refusal without a cause, for the fault that pretends one. */
-  pretendOverLength(promptTokens: number, model: SimModel): WireRefusal;
+  pretendOverLength(request: WireRequest, promptTokens: number, model: SimModel): WireRefusal;
   badRequest(message: string): WireRefusal;
   render(answer: Answer): WireBody;
   /** A body this wire's client cannot parse. */
@@ -86,20 +95,31 @@ export interface Wire {
 
 export class WireRefusal extends Error {
   readonly status: number;
-  readonly body: JsonObject;
+  readonly contentType: string;
+  readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, body: JsonObject, headers: Record<string, string> = {}) {
+  /** @param events sent in place of the body where the refusal comes inside a stream. */
+  constructor(
+    status: number,
+    message: string,
+    body: Json,
+    headers: Readonly<Record<string, string>> = {},
+    events: string | null = null,
+  ) {
     super(message);
     this.name = 'WireRefusal';
     this.status = status;
-    this.body = body;
+    this.contentType = events === null ? 'application/json' : EVENT_STREAM;
+    this.text = events ?? JSON.stringify(body);
     this.headers = headers;
   }
 }
 
 /** Finish reason of the `unknown_finish` fault, on every wire. */
 export const STRANGE_FINISH = 'simulated_unlisted_reason';
+
+export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 /** Bytes of text in one delta: about a phrase, so that a short answer takes several. */
 const PIECE_BYTES = 24;
@@ -117,6 +137,31 @@ export function pieces(text: string): readonly string[] {
   }
   if (piece !== '') found.push(piece);
   return found;
+}
+
+/**
+ * One id for each call of a reply. Providers have sent two alike, https://github.com/langchain-ai/langchainjs/pull/10170,
+ * and empty ones, https://github.com/camel-ai/camel/issues/3027.
+ */
+export function callIdsOf(answer: Answer, prefix: string): readonly string[] {
+  const { calls } = answer.reply;
+  const unique = (index: number) => `${prefix}${answer.id}${index}`;
+  if (answer.callIds === 'missing') return calls.map(() => '');
+  if (answer.callIds === 'unique') return calls.map((_, index) => unique(index));
+  if (calls.length === 1) return [lastCallId(answer.request.prompt) ?? 'call_0'];
+  return calls.map((_, index) => unique(Math.max(0, index - 1)));
+}
+
+function lastCallId(prompt: SimPrompt): string | null {
+  const blocks = prompt.messages.flatMap(
+    (message): readonly ChatMessage['content'][number][] => message.content,
+  );
+  return blocks.findLast((block) => block.type === 'tool_call')?.id ?? null;
+}
+
+/** null where the model's usage hides what its cache did. */
+export function reportedCache({ model, cache }: Answer): CacheUse | null {
+  return model.reportsCache === false ? null : cache;
 }
 
 /** A model's arguments as data; null when the text is no JSON. */

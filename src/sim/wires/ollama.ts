@@ -1,6 +1,5 @@
 /** Ollama's native chat. https://docs.ollama.com/api/chat */
 import type { ChatResponse, Message, ToolCall } from 'ollama';
-import type { SimModel } from '../contract.ts';
 import {
   type Answer,
   type FailureContext,
@@ -119,9 +118,13 @@ function toolCalls(answer: Answer): ToolCall[] {
 function failure(kind: FailureKind, context: FailureContext): WireRefusal {
   switch (kind) {
     case 'rate_limit':
-      return refusal(429, 'too many requests', {
-        'retry-after': String(Math.ceil(context.retryAfterMs / 1_000)),
-      });
+      return refusal(
+        429,
+        'too many requests',
+        context.retryAfterMs === null
+          ? {}
+          : { 'retry-after': String(Math.ceil(context.retryAfterMs / 1_000)) },
+      );
     case 'overloaded':
       return refusal(503, 'server busy, please try again.  maximum pending requests exceeded');
     case 'server_error':
@@ -133,7 +136,7 @@ function failure(kind: FailureKind, context: FailureContext): WireRefusal {
   }
 }
 
-function tooLong(_promptTokens?: number, _model?: SimModel): WireRefusal {
+function tooLong(): WireRefusal {
   return refusal(400, 'the input length exceeds the context length');
 }
 

@@ -1,6 +1,7 @@
 /** OpenAI's error bodies. https://platform.openai.com/docs/guides/error-codes */
 import type { SimModel } from '../contract.ts';
 import { type FailureContext, type FailureKind, WireRefusal, type WireRequest } from './contract.ts';
+import { wordedOverLength } from './over-length-wordings.ts';
 
 /** A 400 as the API words it. */
 export function openaiInvalid(message: string, param: string | null, code: string | null): WireRefusal {
@@ -10,20 +11,22 @@ export function openaiInvalid(message: string, param: string | null, code: strin
 export function openaiFailure(kind: FailureKind, context: FailureContext): WireRefusal {
   switch (kind) {
     case 'rate_limit': {
-      const seconds = context.retryAfterMs / 1_000;
+      const seconds = (context.retryAfterMs ?? 0) / 1_000;
       return openaiError(
         429,
-        `Rate limit reached for ${context.model} in organization org-simulated on requests per min (RPM): Limit 1, Used 1, Requested 1. Please try again in ${seconds}s.`,
+        `Rate limit reached for ${context.model} in organization org-simulated on requests per min (RPM): Limit 1, Used 1, Requested 1.${context.retryAfterMs === null ? '' : ` Please try again in ${seconds}s.`}`,
         'requests',
         null,
         'rate_limit_exceeded',
-        {
-          'retry-after': String(Math.ceil(seconds)),
-          'retry-after-ms': String(context.retryAfterMs),
-          'x-ratelimit-limit-requests': '1',
-          'x-ratelimit-remaining-requests': '0',
-          'x-ratelimit-reset-requests': `${seconds}s`,
-        },
+        context.retryAfterMs === null
+          ? {}
+          : {
+              'retry-after': String(Math.ceil(seconds)),
+              'retry-after-ms': String(context.retryAfterMs),
+              'x-ratelimit-limit-requests': '1',
+              'x-ratelimit-remaining-requests': '0',
+              'x-ratelimit-reset-requests': `${seconds}s`,
+            },
       );
     }
     case 'overloaded':
@@ -75,8 +78,10 @@ export function openaiOverLength(
       'invalid_value',
     );
   }
-  if (promptTokens > model.window) return openaiPromptTooLong(promptTokens, model);
   if (promptTokens + reply <= model.window) return null;
+  const worded = wordedOverLength(request, promptTokens, model);
+  if (worded !== null) return worded;
+  if (promptTokens > model.window) return openaiPromptTooLong(promptTokens, model);
   return openaiInvalid(
     `This model's maximum context length is ${model.window} tokens. However, you requested ${promptTokens + reply} tokens (${promptTokens} in the messages, ${reply} in the completion). Please reduce the length of the messages or completion.`,
     'messages',

@@ -35,6 +35,7 @@ export function parseOpenai(body: Untyped): WireRequest {
     thinking: false,
     streamUsage: asObject(body.stream_options)?.include_usage === true,
     context: null,
+    exchange: null,
   };
 }
 

@@ -7,22 +7,27 @@ import type {
 import type { CompletionUsage } from 'openai/resources/completions';
 import {
   type Answer,
+  callIdsOf,
+  EVENT_STREAM,
   type Frame,
   halfOf,
   pieces,
+  reportedCache,
   STRANGE_FINISH,
   type Wire,
   type WireBody,
 } from './contract.ts';
 import { openaiFailure, openaiInvalid, openaiOverLength, openaiPromptTooLong } from './openai-failure.ts';
 import { parseOpenai } from './openai-request.ts';
+import { wordedOverLength } from './over-length-wordings.ts';
 
 export const openaiWire: Wire = {
   name: 'openai',
   parse: parseOpenai,
   failure: openaiFailure,
   overLength: openaiOverLength,
-  pretendOverLength: openaiPromptTooLong,
+  pretendOverLength: (request, promptTokens, model) =>
+    wordedOverLength(request, promptTokens, model) ?? openaiPromptTooLong(promptTokens, model),
   badRequest: (message) => openaiInvalid(message, null, null),
   render: (answer) => (answer.request.stream ? stream(answer) : whole(answer)),
   garble: (body, streamed) => ({ ...body, frames: garbled(body.frames, streamed) }),
@@ -88,12 +93,13 @@ function stream(answer: Answer): WireBody {
   push([{ index: 0, delta: {}, finish_reason: finishReason(answer), logprobs: null }], 0);
   if (answer.request.streamUsage) push([], 0, usage(answer));
   frames.push({ text: 'data: [DONE]\n\n', tokens: 0 });
-  return { contentType: 'text/event-stream; charset=utf-8', frames };
+  return { contentType: EVENT_STREAM, frames };
 }
 
 function toolCalls(answer: Answer): ChatCompletionMessageFunctionToolCall[] {
+  const ids = callIdsOf(answer, 'call_');
   return answer.reply.calls.map((call, index) => ({
-    id: `call_${answer.id}${index}`,
+    id: ids[index] ?? '',
     type: 'function' as const,
     function: { name: call.name, arguments: call.argsText },
   }));
@@ -105,11 +111,14 @@ function finishReason(answer: Answer): ChatCompletion.Choice['finish_reason'] {
 }
 
 function usage(answer: Answer): CompletionUsage {
+  const cache = reportedCache(answer);
   return {
     prompt_tokens: answer.promptTokens,
     completion_tokens: answer.outputTokens,
     total_tokens: answer.promptTokens + answer.outputTokens,
-    prompt_tokens_details: { cached_tokens: answer.cache.readTokens, audio_tokens: 0 },
+    ...(cache === null
+      ? {}
+      : { prompt_tokens_details: { cached_tokens: cache.readTokens, audio_tokens: 0 } }),
     completion_tokens_details: { reasoning_tokens: answer.thinkingTokens, audio_tokens: 0 },
   };
 }

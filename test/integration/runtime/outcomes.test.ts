@@ -118,7 +118,8 @@ describe.each(BACKENDS)('outcomes on %s', (backend) => {
       .map(({ data }) => data.rejections);
     // A refused request keeps no plan of its own; the one that answered knew of the refusal.
     expect(plans.at(-1)).toBe(1);
-    expect(end.records.filter(({ kind }) => kind === 'capacity-feedback')).toHaveLength(1);
+    const feedback = end.records.filter(({ kind }) => kind === 'capacity-feedback');
+    expect(feedback.filter(({ data }) => data.reason === 'over-length')).toHaveLength(1);
   });
 
   it('PLN-03 RUN-14 failed: over-long again after it was planned again', async () => {

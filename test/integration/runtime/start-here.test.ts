@@ -20,9 +20,11 @@ describe.each(BACKENDS)('calls started where they were made, on %s', (backend) =
   });
   afterEach(() => stack.close());
 
-  /** Without the prefix, which the first turn of a session stores for all. */
+  /** Without the prefix, which the first turn of a session stores for all, and without what early calls teach. */
   const kinds = async (turn: string) =>
-    (await stack.records(session, turn)).map(({ kind }) => kind).filter((kind) => kind !== 'prefix');
+    (await stack.records(session, turn))
+      .map(({ kind }) => kind)
+      .filter((kind) => kind !== 'prefix' && kind !== 'capacity-feedback');
   const handedOver = (turn: string) => stack.admitted.filter(({ actor }) => actor === turn);
 
   it('RUN-03 a turn ends as it does through the queue, which is given its first call alone', async () => {

@@ -3,6 +3,7 @@
  * to refuse a commit both name the same one. Runs inside a transaction; a refusal throws, which takes all back.
  */
 import type { ApplyResult, ClaimName, Commit, SessionRef } from '../../../src/db/contract.ts';
+import { addCounts, NO_USAGE } from '../../../src/ledger/usage.ts';
 import { receive } from './events.ts';
 import { type Call, dropHandOuts, handOut } from './outbox.ts';
 import { turnsOfHead } from './reads.ts';
@@ -71,6 +72,7 @@ export class Hop {
       nextEvidence: 1,
       nextPresentation: 1,
       epoch: 0,
+      profileAt: 0,
     };
     this.#tables.sessions.insert({
       ...this.#ref,
@@ -86,12 +88,30 @@ export class Hop {
   }
 
   #advanceSession(): SessionRow {
-    const { baseSeq, nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch } =
-      this.#commit;
+    const {
+      baseSeq,
+      nextSeq,
+      lastDigest,
+      nextTurn,
+      nextEvidence,
+      nextPresentation,
+      prefix,
+      epoch,
+      profileAt,
+    } = this.#commit;
     const session = this.#tables.sessions.get(this.#ref);
     if (session?.nextSeq !== baseSeq) throw new Refusal('conflict', 'the session moved on');
     const status = this.#commit.status ?? session.status;
-    const numbers = { nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch };
+    const numbers = {
+      nextSeq,
+      lastDigest,
+      nextTurn,
+      nextEvidence,
+      nextPresentation,
+      prefix,
+      epoch,
+      profileAt,
+    };
     this.#tables.sessions.put({ ...session, status, ...numbers });
     return session;
   }
@@ -212,7 +232,7 @@ export class Hop {
   }
 
   #project(): void {
-    const { heads, packets, evidence, presentations, prefixes } = this.#tables;
+    const { heads, packets, evidence, presentations, prefixes, vectors, usage } = this.#tables;
     for (const { head, openTurn } of this.#commit.heads) {
       const known = heads.get({ ...this.#ref, head });
       if (known !== undefined) heads.put({ ...known, openTurn });
@@ -227,7 +247,12 @@ export class Hop {
       if (known !== undefined) heads.put({ ...known, reset: seq });
     }
     for (const row of this.#commit.prefixes) prefixes.insert({ ...this.#ref, ...row });
+    for (const row of this.#commit.vectors) vectors.insert({ ...this.#ref, ...row });
     for (const row of this.#commit.evidence) evidence.insert({ ...this.#ref, ...row });
+    for (const row of this.#commit.usage) {
+      const key = { ...this.#ref, ...row };
+      usage.put({ ...key, ...addCounts(usage.get(key) ?? NO_USAGE, row) });
+    }
   }
 
   #link(): void {

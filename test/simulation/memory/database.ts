@@ -4,10 +4,12 @@
  */
 import type { SessionRef, Store, UpkeepStore } from '../../../src/db/contract.ts';
 import type { ProfileStore } from '../../../src/db/profiles.ts';
+import type { TurnVectorStore } from '../../../src/db/turn-vectors.ts';
 import { byRevision } from './events.ts';
 import { MemoryProfiles } from './profiles.ts';
 import { createTables } from './rows.ts';
 import { MemoryStore } from './store.ts';
+import { MemoryTurnVectors } from './turn-vectors.ts';
 import { MemoryUpkeep } from './upkeep.ts';
 
 export interface MemoryDatabaseOptions {
@@ -30,6 +32,7 @@ export function createMemoryDatabase({ nowMs, onNotify }: MemoryDatabaseOptions)
       new MemoryStore({ tables, nowMs, notify: ({ channel, payload }) => onNotify?.(channel, payload) }),
     upkeep: (): UpkeepStore => new MemoryUpkeep({ tables, nowMs, held }),
     profiles: (): ProfileStore => new MemoryProfiles(profileRows, nowMs),
+    turnVectors: (): TurnVectorStore => new MemoryTurnVectors(tables),
     /** As a process that is in the middle of this work; returns its end. */
     hold: (lock: Lock): (() => void) => {
       held.add(lock);
@@ -53,6 +56,8 @@ export function createMemoryDatabase({ nowMs, onNotify }: MemoryDatabaseOptions)
       edges: tables.edges.all(),
       presentations: tables.presentations.all(),
       prefixes: tables.prefixes.all(),
+      vectors: tables.vectors.all(),
+      usage: tables.usage.all(),
       actors: tables.actors.all(),
       /** In order of revision; those that wait come last. */
       events: [...tables.events.all()].sort(byRevision),

@@ -23,6 +23,8 @@ export function restore(tables: Tables, restoration: Restoration, nowMs: number)
   tables.edges.replace(ref, restoration.edges);
   tables.presentations.replace(ref, restoration.presentations);
   tables.prefixes.replace(ref, restoration.prefixes);
+  tables.vectors.replace(ref, restoration.vectors);
+  tables.usage.replace(ref, restoration.usage);
   for (const actor of restoration.actors) {
     const drains = tables.actors.get({ ...ref, ...actor })?.drains ?? 0;
     tables.actors.put({ ...actor, ...ref, parkedReason: null, drains });

@@ -13,7 +13,9 @@ import type {
   StoredPacketRow,
   SessionRow as StoredSession,
   TurnRowState,
+  VectorRow,
 } from '../../../src/db/contract.ts';
+import { type UsageKey, type UsageRow, usageKey } from '../../../src/ledger/usage.ts';
 import type { StoredRecord } from '../../../src/ledger/verify.ts';
 import { Journal, Table } from './table.ts';
 
@@ -79,6 +81,7 @@ type OfActor<Column extends string, Value = string> = ActorRef & { readonly [nam
 type OfSession<Column extends string, Value = string> = SessionRef & { readonly [name in Column]: Value };
 type OutboxKey = OfActor<'child'> & OfActor<'dispatch', number>;
 type EdgeKey = OfSession<'turn'> & OfSession<'ordinal', number>;
+type VectorKey = OfSession<'turn' | 'model'>;
 type PacketKey = OfSession<'head'> & OfSession<'from' | 'to', number>;
 
 export type Tables = ReturnType<typeof createTables>;
@@ -116,6 +119,12 @@ export function createTables() {
       journal,
       ({ digest }) => digest,
     ),
+    vectors: new Table<VectorKey, SessionRef & VectorRow>(
+      'turn_vectors',
+      journal,
+      ({ turn, model }) => `${turn}~${model}`,
+    ),
+    usage: new Table<SessionRef & UsageKey, SessionRef & UsageRow>('usage', journal, usageKey),
     actors: new Table<ActorRef, ActorRow>('actors', journal, ({ actor }) => actor),
     events: new Table<OfActor<'id'>, EventRow>('actor_events', journal, ({ actor, id }) => `${actor}~${id}`),
     calls: new Table<OfActor<'child'>, CallRow>(

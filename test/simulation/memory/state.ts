@@ -20,6 +20,11 @@ export function stateOf(tables: Tables, ref: SessionRef, nowMs: number): Session
     edges: tables.edges.of(ref).map(ownColumns).sort(by('turn', 'ordinal')),
     presentations: tables.presentations.of(ref).map(ownColumns).sort(by('ordinal')),
     prefixes: tables.prefixes.of(ref).map(ownColumns).sort(by('seq')),
+    vectors: tables.vectors.of(ref).map(ownColumns).sort(by('seq')),
+    usage: tables.usage
+      .of(ref)
+      .map(ownColumns)
+      .sort(by('day', 'leg', 'purpose')),
     actors: tables.actors
       .of(ref)
       .map(ownColumns)

@@ -68,8 +68,18 @@ function altered(store: Store, changes: Partial<Store>): Store {
 
 /** The same records once more, numbered and chained as if they were new. */
 function appendedAgain(commit: Commit): Commit {
-  const { tenant, session, nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch } =
-    commit;
+  const {
+    tenant,
+    session,
+    nextSeq,
+    lastDigest,
+    nextTurn,
+    nextEvidence,
+    nextPresentation,
+    prefix,
+    epoch,
+    profileAt,
+  } = commit;
   const drafts = commit.records.map(({ headId, kind, turnId, body }) => ({
     headId,
     draft: { kind, turnId, body: JSON.parse(body) as unknown } as RecordDraft,
@@ -85,7 +95,15 @@ function appendedAgain(commit: Commit): Commit {
     clearedTimers: [],
   };
   const nobody = { turns: [], keys: [], turnChanges: [], heads: [], packets: [], evidence: [] };
-  const unlinked = { edges: [], retractedEdges: [], presentations: [], prefixes: [], resets: [] };
+  const unlinked = {
+    edges: [],
+    retractedEdges: [],
+    presentations: [],
+    prefixes: [],
+    resets: [],
+    usage: [],
+    vectors: [],
+  };
   return {
     ...nothing,
     ...nobody,
@@ -97,6 +115,7 @@ function appendedAgain(commit: Commit): Commit {
     nextPresentation,
     prefix,
     epoch,
+    profileAt,
     records,
     baseSeq: nextSeq,
     nextSeq: nextSeq + records.length,

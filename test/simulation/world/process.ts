@@ -3,6 +3,7 @@
  * the world. States: starting, running, draining, ended; paused is a time during which nothing of it happens.
  */
 import { createCards } from '../../../src/context/cards/index.ts';
+import { PROBES_CHANNEL } from '../../../src/db/probe-flights.ts';
 import { LIMITS_CHANNEL } from '../../../src/db/rate-limits.ts';
 import type { Clock } from '../../../src/ledger/clock.ts';
 import type { MachineRegistry } from '../../../src/machines/registry.ts';
@@ -22,6 +23,7 @@ import { Sweeper } from '../../../src/runtime/sweeper.ts';
 import { TurnCache } from '../../../src/runtime/turn-cache.ts';
 import { createToolSurface } from '../../../src/tools/surface.ts';
 import { poolHandlers, type WorkerDeps } from '../../../src/workers/index.ts';
+import { callParts, UNLISTED } from '../../support/call-parts.ts';
 import type { Owner } from './scheduler.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -116,6 +118,15 @@ export class Process implements Owner {
       clock,
       onError,
     });
+    const limiter = new RateLimiter({
+      store: around.rateLimitsOf(this),
+      workerId: this.id,
+      leaseMs: LEASE_MS,
+      clock,
+      onError,
+    });
+    const leg = (name: string) => ({ leg: around.leg(name), provider: around.providerOf(this) });
+    const flights = around.flightsOf(this);
     this.#deps = {
       host: {
         engine: this.engine,
@@ -125,24 +136,19 @@ export class Process implements Owner {
         stopping: () => this.#stopping,
         onError,
       },
+      ...callParts({ engine: this.engine, clock, limiter, flights, newId: around.newId, leg, onError }),
       configs: new SessionConfigs(this.engine),
-      profiles: new Profiles({ store: around.profilesOf(this), clock, onError }),
+      profiles: new Profiles({ store: around.profilesOf(this), clock, ...UNLISTED, onError }),
       requests: new RequestBuilder(planning, turns),
       ahead: new SummariesAhead(this.engine, planning, around.newId),
       memory: (loaded) => sessionMemory({ store, indexes, turns }, loaded),
-      limiter: new RateLimiter({
-        store: around.rateLimitsOf(this),
-        workerId: this.id,
-        leaseMs: LEASE_MS,
-        clock,
-        onError,
-      }),
+      limiter,
       turns,
       surface: createToolSurface(around.toolsOf(this)),
       bus: around.bus,
       root: '/nowhere',
       newId: around.newId,
-      leg: (leg) => ({ leg: around.leg(leg), provider: around.providerOf(this) }),
+      leg,
     };
   }
 
@@ -151,7 +157,11 @@ export class Process implements Owner {
     if (this.pools.length === 0) return;
     const handlers = poolHandlers(this.#deps, this.#around.upkeepOf(this));
     await this.#heartbeat.start();
-    await Promise.all([this.engine.admission.refresh(), this.#deps.limiter.start()]);
+    await Promise.all([
+      this.engine.admission.refresh(),
+      this.#deps.limiter.start(),
+      this.#deps.watch.start(),
+    ]);
     for (const pool of this.pools) {
       const options = {
         concurrency: CONCURRENCY[pool],
@@ -182,6 +192,7 @@ export class Process implements Owner {
   /** A notice of the database. */
   hears(channel: string, payload: string): void {
     if (channel === LIMITS_CHANNEL) this.#deps.limiter.hear(payload);
+    if (channel === PROBES_CHANNEL) this.#deps.watch.hear(payload);
     else this.#running.abort(payload);
   }
 

@@ -1,5 +1,6 @@
 /** What a process finds around it, all of it given by the world. */
 import type { Store, UpkeepStore } from '../../../src/db/contract.ts';
+import type { ProbeFlightStore } from '../../../src/db/probe-flights.ts';
 import type { ProfileStore } from '../../../src/db/profiles.ts';
 import type { RateLimitStore } from '../../../src/db/rate-limits.ts';
 import type { Leg, Provider } from '../../../src/providers/contract.ts';
@@ -19,6 +20,7 @@ export interface Surroundings {
   storeOf(owner: Owner): Store;
   upkeepOf(owner: Owner): UpkeepStore;
   profilesOf(owner: Owner): ProfileStore;
+  flightsOf(owner: Owner): ProbeFlightStore;
   rateLimitsOf(owner: Owner): RateLimitStore;
   queueOf(owner: Owner): QueueBackend;
   providerOf(owner: Owner): Provider;

@@ -3,11 +3,13 @@
  * everything that happens in it. First faults happen, then they end and it settles, then it is judged.
  */
 import type { SessionRef } from '../../../src/db/contract.ts';
+import { PROBES_CHANNEL } from '../../../src/db/probe-flights.ts';
 import { LIMITS_CHANNEL } from '../../../src/db/rate-limits.ts';
 import type { Bus } from '../../../src/queues/bus.ts';
 import { createSession } from '../../../src/runtime/sessions.ts';
 import { verifySession } from '../../../src/runtime/verify-session.ts';
 import { createMemoryDatabase, type MemoryDatabase } from '../memory/database.ts';
+import { MemoryProbeFlights } from '../memory/probe-flights.ts';
 import { createMemoryQueue, type MemoryQueue } from '../memory/queue.ts';
 import type { Bug } from './bugs.ts';
 import { DatabaseClock } from './database-clock.ts';
@@ -77,6 +79,7 @@ export class World implements Surroundings {
   readonly #wire: Wire;
   readonly #models: Models;
   readonly #pauses: Pauses;
+  readonly #flights: MemoryProbeFlights;
   readonly #awayUntilMs: Record<Server, number> = { database: 0, queue: 0 };
   #ids = 0;
 
@@ -93,6 +96,7 @@ export class World implements Surroundings {
     const nowMs = () => databaseClock.nowMs();
     this.database = createMemoryDatabase({ nowMs, onNotify: notify });
     this.#pauses = new Pauses(nowMs, (key) => notify(LIMITS_CHANNEL, key));
+    this.#flights = new MemoryProbeFlights(nowMs, (flight) => notify(PROBES_CHANNEL, flight));
     const away = (server: Server) => this.#awayUntilMs[server] > scheduler.nowMs;
     const wire = new Wire({
       scheduler,
@@ -155,6 +159,7 @@ export class World implements Surroundings {
   readonly storeOf = (owner: Owner) => this.#reach(owner, this.#store());
   readonly upkeepOf = (owner: Owner) => this.#reach(owner, this.database.upkeep());
   readonly profilesOf = (owner: Owner) => this.#reach(owner, this.database.profiles());
+  readonly flightsOf = (owner: Owner) => this.#reach(owner, this.#flights);
   readonly rateLimitsOf = (owner: Owner) => this.#reach(owner, this.#pauses);
   readonly queueOf = (owner: Owner) => this.delivery.clientOf(owner);
   readonly providerOf = (owner: Owner) => this.#models.reachedBy(owner);

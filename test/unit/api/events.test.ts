@@ -49,6 +49,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
     windowed: true,
   },
   'check-fired': { step: 2, check: 'empty-step', verdict: 'redo' },
+  'route-fallback': { step: 2, from: 'a', to: 'b', code: 'overloaded' },
   'call-retrying': { child: 'step-2', attempt: 1, code: 'rate_limited', delayMs: 500 },
   'capacity-feedback': { leg: 'a', reason: 'over-length', rejectedTokens: 9, limitTokens: 8 },
   packet: { from: 1, to: 8, text: SECRET, quality: 'model' },

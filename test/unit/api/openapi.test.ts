@@ -65,6 +65,14 @@ describe('the OpenAPI document', () => {
     expect(parameter('/v1/sessions/{id}/plan', 'get', 'policy')?.required).toBe(false);
   });
 
+  it('CAP-10 says that a path to a leg there is not is 404, and a body that names it 400', () => {
+    const failures = (path: string, method: string, status: string) =>
+      document.paths[path]?.[method]?.responses[status]?.description ?? '';
+    expect(failures('/v1/legs/{leg}/profile', 'get', '404')).toContain('unknown_leg');
+    expect(failures('/v1/legs/{leg}/profile', 'get', '400')).not.toContain('unknown_leg');
+    expect(failures('/v1/sessions', 'post', '400')).toContain('unknown_leg');
+  });
+
   it('asks for a key on every route but those that probes need', () => {
     const open = operations
       .filter(({ operation }) => operation.security.length === 0)

@@ -197,6 +197,9 @@ describe('RUN-11 what went wrong last', () => {
       settlement: 'overloaded',
       problem,
       usage: null,
+      at: '2026-03-01T11:59:00.000Z',
+      microUsd: null,
+      rate: null,
       requestDigest: 'd',
       prefixDigest: null,
       requestBytes: 10,
@@ -248,6 +251,17 @@ describe('RUN-11 how a turn ended', () => {
     expect(said(explained({ ...closed, outcome: 'failed', reason: 'toString' }))).toContain(
       'steps: toString.',
     );
+  });
+
+  it.each([
+    ['degraded', 'turn_cost_budget', "the turn's budget of cost"],
+    ['degraded', 'turn_tokens_budget', "the turn's budget of tokens"],
+    ['degraded', 'session_cost_budget', "the session's budget of cost"],
+    ['degraded', 'session_tokens_budget', "the session's budget of tokens"],
+    ['degraded', 'tenant_cost_budget', "the tenant's budget of cost for the day"],
+    ['failed', 'response_not_cached', 'only kept replies were wanted, and there was none'],
+  ] as const)('CST-01 CST-02 says of one that ended %s for %s what held it', (outcome, reason, words) => {
+    expect(said(explained({ ...closed, outcome, reason }))).toContain(words);
   });
 });
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defineConfig, loadConfig, parseConcurrency } from '../../../src/app/config.ts';
 import { TurnwrightError } from '../../../src/ledger/errors.ts';
+import { PROVIDER_KINDS } from '../../../src/providers/contract.ts';
 
 let cwd: string;
 const folders: string[] = [];
@@ -56,7 +57,11 @@ describe('a configuration with nothing said', () => {
         intent: { concurrency: 4 },
         upkeep: { concurrency: 1 },
       },
-      probe: { hosted: 'off' },
+      probe: { local: 'full', hosted: 'off', samples: 3, maxMs: 900_000, maxMicroUsd: 500_000 },
+      sideLegs: {},
+      modelMapping: {},
+      pricing: {},
+      responseCache: { mode: 'off', layer: 'process', ttlMs: 604_800_000 },
       intent: { escalate: false },
       calls: { startHere: false },
       limits: {
@@ -67,6 +72,7 @@ describe('a configuration with nothing said', () => {
         drainMs: 30_000,
         tenantShare: 0.5,
         tenantRunning: null,
+        tenantMicroUsdPerDay: null,
       },
     });
   });
@@ -247,7 +253,7 @@ describe('the configuration file', () => {
     await fileOf({ legs: [{ ...leg, provider: 'opena', timeoutMs: 0 }], probe: { hosted: 'on' } });
     const message = await refusal();
     expect(message).toMatch(
-      /legs\[0\]\.provider is wrong: found "opena"; allowed is one of openai, anthropic, ollama.*Did you mean openai\?/,
+      /legs\[0\]\.provider is wrong: found "opena"; allowed is one of anthropic, openai, .*bedrock.*Did you mean openai\?/,
     );
     expect(message).toMatch(
       /legs\[0\]\.timeoutMs is wrong: found 0; allowed is a whole number of milliseconds/,
@@ -293,6 +299,37 @@ describe('legs, ladders and tools', () => {
       /ladders\.both\[1\] names the leg "secnd".*allowed is main, second\..*Did you mean second\?/,
     );
     expect(message).toMatch(/defaultLeg names the leg "mian".*Did you mean main\?/);
+  });
+
+  it('say what stands in for them, what they cost and whether their provider keeps replies', async () => {
+    const price = {
+      inputPerMillion: 3,
+      cachedInputPerMillion: 0.3,
+      cacheWritePerMillion: 3.75,
+      outputPerMillion: 15,
+    };
+    const hosted = { ...second, family: 'qwen', probeWith: 'main', price, serverState: false };
+    await fileOf({ legs: [leg, hosted] });
+    expect((await load()).legs[1]).toEqual({ ...hosted, timeoutMs: 600_000 });
+  });
+
+  it('are refused with a price below nothing or without its output', async () => {
+    await fileOf({ legs: [{ ...leg, price: { inputPerMillion: -1 } }] });
+    const message = await refusal();
+    expect(message).toMatch(/price\.inputPerMillion is wrong: found -1; allowed is US dollars per million/);
+    expect(message).toMatch(/price\.outputPerMillion/);
+  });
+
+  it('are refused when they are probed with a leg that is not configured', async () => {
+    await fileOf({ legs: [{ ...leg, probeWith: 'secnd' }, second] });
+    expect(await refusal()).toMatch(
+      /probeWith of the leg "main" names the leg "secnd".*allowed is main, second\..*Did you mean second\?/,
+    );
+  });
+
+  it.each(PROVIDER_KINDS)('may be of the kind %s', async (provider) => {
+    await fileOf({ legs: [{ ...leg, provider }] });
+    expect((await load()).legs[0]?.provider).toBe(provider);
   });
 
   it('are refused where a name stands twice, and where a ladder has no rung', async () => {

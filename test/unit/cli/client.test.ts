@@ -105,6 +105,23 @@ describe('the client', () => {
     expect(sent[2]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
+  it('CAP-10 CST-01 asks for profiles, probes and usage, and leaves out what is not asked', async () => {
+    const { client, sent } = server([json({})]);
+    await client.profile('a/b');
+    await client.profile('a', { actor: 'p1' });
+    await client.probe('a', { force: true });
+    await client.usage();
+    await client.usage({ by: 'day', from: '2026-11-01', limit: 5 });
+    expect(sent.map(({ method, url }) => `${method} ${url.slice('http://server/base'.length)}`)).toEqual([
+      'GET /v1/legs/a%2Fb/profile',
+      'GET /v1/legs/a/profile?actor=p1',
+      'POST /v1/legs/a/probe',
+      'GET /v1/usage',
+      'GET /v1/usage?by=day&from=2026-11-01&limit=5',
+    ]);
+    expect(sent[2]?.body).toEqual({ force: true });
+  });
+
   it('turns an error of the server into one of its own', async () => {
     const error = { code: 'turn_closed', message: 'It has ended.', details: { outcome: 'failed' } };
     const { client } = server([json({ error }, 409)]);

@@ -25,7 +25,19 @@ describe('the table of commands', () => {
 
   it('holds every command of the contract that this version has, once', () => {
     expect(new Set(NAMES).size).toBe(NAMES.length);
-    const expected = ['demo', 'up', 'migrate', 'api', 'worker', 'chat', 'sim', 'doctor'];
+    const expected = [
+      'demo',
+      'up',
+      'migrate',
+      'api',
+      'worker',
+      'chat',
+      'sim',
+      'doctor',
+      'probe',
+      'profile',
+      'usage',
+    ];
     const turns = ['enqueue', 'show', 'watch', 'cancel', 'replay', 'why', 'stuck', 'retry'].map(
       (name) => `turn ${name}`,
     );
@@ -73,6 +85,19 @@ describe('a wrong command line', () => {
       /--policy is "fold"; allowed is plan/,
     ],
     ['a step that is none', ['turn', 'show', 't', '--request', '0'], /--request is "0".*from 1 to 10000/],
+    [
+      'a group of usage there is not',
+      ['usage', '--by', 'model'],
+      /--by is "model"; allowed is session, leg, purpose, day/,
+    ],
+    ['a day that is none', ['usage', '--from', 'monday'], /--from is "monday"; write a day as 2026-11-30/],
+    [
+      'a budget of nothing',
+      ['turn', 'enqueue', 's', 'x', '--cost-micro-usd', '0'],
+      /--cost-micro-usd is "0".*from 1 to/,
+    ],
+    ['a budget that is no number', ['session', 'create', '--tokens', 'many'], /--tokens is "many"/],
+    ['a probe of nothing', ['probe'], /takes LEG, and found nothing/],
     ['a recall of nothing', ['session', 'recall', 's'], /Give one of --id.*found none/],
     ['a worker without a database', ['worker'], /needs DATABASE_URL.*turnwright up/],
     ['an API without a database', ['api'], /needs DATABASE_URL/],

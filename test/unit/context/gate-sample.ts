@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { z } from 'zod';
 import { buildPrefix, type Prefix } from '../../../src/context/assemble/prefix.ts';
-import { metadataProfile } from '../../../src/context/capacity/bind.ts';
+import { metadataProfile } from '../../../src/context/capacity/metadata.ts';
 import type { CapacityProfile } from '../../../src/context/capacity/profile.ts';
 import type { ChatMessage, ChatRequest } from '../../../src/context/request.ts';
 import type { Claim, SessionRef } from '../../../src/db/contract.ts';
@@ -30,6 +30,8 @@ export function measured(horizonTokens: number, change: Partial<CapacityProfile>
     operatorMaxOutput: 512,
     providerWindow: null,
     providerMaxOutput: null,
+    catalogueWindow: null,
+    catalogueMaxOutput: null,
     metadataDigest: null,
     probedAtMs: 1,
   });

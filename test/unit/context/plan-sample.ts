@@ -1,6 +1,6 @@
 /** Sessions for plans: closed turns from a few words, indexed as the runtime does, and profiles of a set budget. */
 import fc from 'fast-check';
-import { metadataProfile } from '../../../src/context/capacity/bind.ts';
+import { metadataProfile } from '../../../src/context/capacity/metadata.ts';
 import type { CapacityProfile } from '../../../src/context/capacity/profile.ts';
 import type {
   Plan,
@@ -68,6 +68,8 @@ export function profileOf(tokens: number, change: Partial<CapacityProfile> = {})
     operatorMaxOutput: 0,
     providerWindow: null,
     providerMaxOutput: null,
+    catalogueWindow: null,
+    catalogueMaxOutput: null,
     metadataDigest: null,
     probedAtMs: 0,
   });

@@ -17,6 +17,7 @@ function builder(): CommitBuilder {
     nextTurn: 2,
     nextEvidence: 3,
     nextPresentation: 4,
+    profileAt: 0,
     prefix: null,
     epoch: 0,
     watched: false,

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { initialTransition, type StateNode, transition } from 'xstate';
-import { probeMachine } from '../../../src/machines/probe.ts';
+import type { StateNode } from 'xstate';
 import { MACHINES, newestVersion } from '../../../src/machines/registry.ts';
 import { TURN_MACHINE, turnMachine } from '../../../src/machines/turn.ts';
 import { isCallSource } from '../../../src/runtime/calls.ts';
-import { readEffects } from '../../../src/runtime/effects.ts';
-import { persist, restore } from '../../../src/runtime/snapshot.ts';
 
 function statesOf(node: StateNode): readonly StateNode[] {
   return Object.values(node.states).flatMap((state) => [state, ...statesOf(state)]);
@@ -31,24 +28,5 @@ describe('every registered machine', () => {
   it('asks only for side calls that a pool runs', () => {
     for (const { machine } of machines)
       for (const src of Object.keys(machine.implementations.actors)) expect(isCallSource(src)).toBe(true);
-  });
-});
-
-describe('the capacity probe', () => {
-  it.each([
-    [{ type: 'xstate.done.actor.metadata-1', output: null }, 'done'],
-    [{ type: 'xstate.error.actor.metadata-1', error: { code: 'auth' } }, 'failed'],
-  ])('CAP-04 asks the provider first and ends with %o', (event, state) => {
-    const [snapshot, actions] = initialTransition(probeMachine, { leg: 'main' });
-    expect(readEffects(actions)).toEqual([
-      { kind: 'spawn', child: 'metadata-1', src: 'metadata', input: { leg: 'main' } },
-    ]);
-    const stored = { machine: 'probe', version: 1, snapshot: persist(snapshot) };
-    const [after] = transition(
-      probeMachine,
-      restore(probeMachine, stored) as typeof snapshot,
-      event as never,
-    );
-    expect([after.value, after.status]).toEqual([state, 'done']);
   });
 });

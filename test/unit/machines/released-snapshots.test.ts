@@ -47,5 +47,18 @@ describe('snapshots of released machines', () => {
       'tooling',
       'waiting',
     ]);
+    const probe = JSON.parse(readFileSync(new URL('probe-1.json', FOLDER), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    expect(Object.keys(probe).sort()).toEqual([
+      'bisecting',
+      'cache',
+      'climbing',
+      'idle',
+      'metadata',
+      'prefix',
+      'storing',
+    ]);
   });
 });

@@ -35,7 +35,9 @@ describe('the Anthropic request', () => {
           {
             role: 'assistant',
             content: [
-              { type: 'thinking', text: 'Both.', signature: 'sig' },
+              { type: 'thinking', text: 'Of another.', signature: 'sig', signedBy: 'google' },
+              { type: 'thinking', text: 'Both.', signature: 'sig', signedBy: 'anthropic' },
+              { type: 'thinking', text: 'Before signers had names.', signature: 'old' },
               { type: 'text', text: 'Reading.' },
               { type: 'tool_call', id: 'c1', name: 'read', args: { path: 'a' } },
               { type: 'tool_call', id: 'c2', name: 'read', args: null, raw: '{"pa' },
@@ -62,6 +64,7 @@ describe('the Anthropic request', () => {
         role: 'assistant',
         content: [
           { type: 'thinking', thinking: 'Both.', signature: 'sig' },
+          { type: 'thinking', thinking: 'Before signers had names.', signature: 'old' },
           { type: 'text', text: 'Reading.' },
           { type: 'tool_use', id: 'c1', name: 'read', input: { path: 'a' } },
           { type: 'tool_use', id: 'c2', name: 'read', input: { invalid_arguments: '{"pa' } },
@@ -191,6 +194,12 @@ describe('the Anthropic reply', () => {
     });
   });
 
+  it('PRO-01 states how much of the output was thinking, where the message does', () => {
+    const usage = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } };
+    expect(read(start, stop('end_turn', usage)).usage).toMatchObject({ outputTokens: 9, reasoningTokens: 4 });
+    expect(read(start, stop('end_turn')).usage).not.toHaveProperty('reasoningTokens');
+  });
+
   it.each([{}, { input_tokens: 'many' }, { input_tokens: 1e300 }, { input_tokens: -1 }])(
     'PRO-01 reports no usage when the count is not one: %j',
     (usage) => {
@@ -202,7 +211,7 @@ describe('the Anthropic reply', () => {
   it('PRO-01 keeps signed thinking whole, and strips every signature when part of it was redacted', () => {
     const thinking = block(0, { type: 'thinking', thinking: 'a', signature: 's' });
     expect(read(start, thinking, stop('end_turn')).content).toEqual([
-      { type: 'thinking', text: 'a', signature: 's' },
+      { type: 'thinking', text: 'a', signature: 's', signedBy: 'anthropic' },
     ]);
     const redacted = block(1, { type: 'redacted_thinking', data: 'opaque' });
     expect(read(start, thinking, redacted, stop('end_turn')).content).toEqual([

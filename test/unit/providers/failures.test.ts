@@ -100,6 +100,160 @@ describe('an over-long prompt', () => {
       },
       1_048_576,
     ],
+    [
+      'Gemini by status, in the list Google wraps it in',
+      400,
+      [
+        {
+          error: {
+            code: 400,
+            message: 'The input token count exceeds the maximum number of tokens allowed 1048576.',
+            status: 'INVALID_ARGUMENT',
+          },
+        },
+      ],
+      1_048_576,
+    ],
+    [
+      'OpenRouter, which wraps its upstream',
+      400,
+      {
+        error: {
+          message: 'Provider returned error',
+          code: 400,
+          metadata: {
+            provider_name: 'Google',
+            raw: '{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}',
+          },
+        },
+      },
+      200_000,
+    ],
+    [
+      'OpenRouter by its own words',
+      400,
+      {
+        error: {
+          code: 400,
+          message:
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about 132463 tokens.",
+          metadata: { provider_name: null },
+        },
+      },
+      131_072,
+    ],
+    [
+      'OpenRouter by type, in a stream',
+      undefined,
+      { error: { code: 400, message: 'no', metadata: { error_type: 'context_length_exceeded' } } },
+      undefined,
+    ],
+    ['Bedrock', 400, { message: 'Input is too long for requested model.' }, undefined],
+    [
+      'Bedrock with a limit',
+      400,
+      {
+        message:
+          'ValidationException: Too many input tokens. Max input tokens: 8192, request input token count: 9279',
+      },
+      8_192,
+    ],
+    [
+      'DeepSeek',
+      400,
+      {
+        error: {
+          message:
+            "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion).",
+          type: 'invalid_request_error',
+          code: 'invalid_request_error',
+        },
+      },
+      131_072,
+    ],
+    [
+      'Mistral',
+      400,
+      {
+        object: 'error',
+        message:
+          'Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+        type: 'invalid_request_prompt',
+      },
+      32_768,
+    ],
+    [
+      'Groq',
+      400,
+      { error: { message: 'Please reduce the length of the messages or completion.', param: 'messages' } },
+      undefined,
+    ],
+    [
+      'xAI',
+      400,
+      {
+        code: 'invalid-argument',
+        error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+      },
+      131_072,
+    ],
+    [
+      'Together',
+      422,
+      {
+        error: {
+          message: "The input (40000 tokens) is longer than the model's context length (32768 tokens).",
+        },
+      },
+      32_768,
+    ],
+    [
+      'Moonshot',
+      400,
+      { error: { message: 'Your request exceeded model token limit: 262144 (requested: 291351)' } },
+      262_144,
+    ],
+    [
+      'LM Studio',
+      400,
+      {
+        error:
+          'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096).',
+      },
+      4_096,
+    ],
+    [
+      'LM Studio in a stream',
+      undefined,
+      {
+        error: {
+          message:
+            'Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.',
+        },
+      },
+      32_768,
+    ],
+    [
+      'Text Generation Inference',
+      422,
+      {
+        error:
+          'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: 37500 `inputs` tokens and 20 `max_new_tokens`',
+      },
+      8_192,
+    ],
+    [
+      'a request above the minute of its account, which no wait makes smaller',
+      413,
+      {
+        error: {
+          message: 'Request too large for model on tokens per minute (TPM): Limit 6000, Requested 14368',
+          type: 'tokens',
+          code: 'rate_limit_exceeded',
+        },
+      },
+      undefined,
+    ],
     ['a runner that says 500', 500, { error: 'input exceeds context length' }, undefined],
     [
       'a body over the byte limit',
@@ -130,6 +284,8 @@ describe('an over-long prompt', () => {
   it('is not seen in a rate limit that counts tokens', () => {
     const body = { error: { message: 'Limit 10000 tokens per min. Reduce the length of your prompt.' } };
     expect(failure(429, body)).toMatchObject({ kind: 'retryable', code: 'rate_limited' });
+    const throttled = { message: 'Too many tokens, please wait before trying again.' };
+    expect(failure(429, throttled)).toMatchObject({ kind: 'retryable', code: 'rate_limited' });
   });
 });
 
@@ -214,6 +370,31 @@ describe('other refusals', () => {
       { kind: 'retryable', code: 'server_error' },
     ],
     [
+      'a key that Google does not know, which comes as 400',
+      400,
+      [{ error: { code: 400, message: 'm', details: [{ reason: 'API_KEY_INVALID' }] } }],
+      { kind: 'auth', message: 'm' },
+    ],
+    [
+      'what OpenRouter moderates, which comes as 403',
+      403,
+      { error: { code: 403, message: 'm', metadata: { reasons: ['r'], flagged_input: 'i' } } },
+      { kind: 'content' },
+    ],
+    [
+      'what a guardrail of OpenRouter blocks, which comes as 403',
+      403,
+      { error: { code: 403, message: 'm', metadata: { patterns: ['p'] } } },
+      { kind: 'content' },
+    ],
+    [
+      'a rate limit of an upstream of OpenRouter, in its own words',
+      429,
+      { error: { code: 429, message: 'Provider returned error', metadata: { raw: 'busy upstream' } } },
+      { code: 'rate_limited', message: 'Provider returned error: busy upstream' },
+    ],
+    ['a refusal of AWS', 403, { Message: 'expired token' }, { kind: 'auth', message: 'expired token' }],
+    [
       'an overload under another status',
       500,
       { error: { type: 'overloaded_error' } },
@@ -227,6 +408,15 @@ describe('other refusals', () => {
     const reset = { 'x-ratelimit-reset-requests': '10s' };
     expect(failure(529, '', { 'retry-after': '3', ...reset })).toMatchObject({ retryAfterMs: 3_000 });
     expect(failure(529, '', reset)).not.toHaveProperty('retryAfterMs');
+  });
+
+  it('carry the wait that Google states in the body alone', () => {
+    const limited = (retryDelay: unknown) => {
+      const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure' }, { retryDelay }];
+      return failure(429, [{ error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED', details } }]);
+    };
+    expect(limited('45.837906927s')).toMatchObject({ code: 'rate_limited', retryAfterMs: 45_838 });
+    expect(limited('soon')).not.toHaveProperty('retryAfterMs');
   });
 
   it.each([

@@ -19,7 +19,7 @@ describe('the Ollama request', () => {
             role: 'assistant',
             content: [
               { type: 'thinking', text: 'mine' },
-              { type: 'thinking', text: 'of another wire', signature: 's' },
+              { type: 'thinking', text: 'of another wire', signature: 's', signedBy: 'google' },
               { type: 'tool_call', id: 'c1', name: 'read', args: { path: 'a' } },
             ],
           },
@@ -45,6 +45,11 @@ describe('the Ollama request', () => {
       { role: 'tool', tool_name: 'read', content: 'A' },
       { role: 'user', content: 'Hurry.' },
     ]);
+  });
+
+  it('PRO-08 turns thinking off when asked to, and otherwise leaves it to the model', () => {
+    expect(renderOllama(request({ thinking: 'off' }), TARGET)).toMatchObject({ think: false });
+    expect(renderOllama(request({}), TARGET)).not.toHaveProperty('think');
   });
 
   it('PRO-08 hands images over as bytes, which the SDK cannot take for a path', () => {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/context/request.ts';
+import { chatDialect } from '../../../src/providers/openai/dialect.ts';
 import { DoneWatch, OpenAiReply } from '../../../src/providers/openai/read.ts';
 import { renderOpenAi } from '../../../src/providers/openai/render.ts';
 import { readsAnything, silentWire } from './reading-law.ts';
 
-const OWN = { model: 'm', baseUrl: 'https://api.openai.com/v1', maxTokens: 50 };
+const DIALECT = chatDialect('openai', 'https://api.openai.com/v1');
+const OWN = { model: 'm', maxTokens: 50, dialect: DIALECT };
 
 function request(fields: Partial<ChatRequest>): ChatRequest {
   return { system: '', tools: [], messages: [], maxTokens: 50, ...fields };
@@ -64,7 +66,7 @@ describe('the OpenAI request', () => {
     ['http://localhost:8000/v1', 'max_tokens'],
     ['https://api.openai.com.example.org/v1', 'max_tokens'],
   ])('PRO-02 limits the reply for %s by %s', (baseUrl, field) => {
-    const body = renderOpenAi(request({}), { ...OWN, baseUrl });
+    const body = renderOpenAi(request({}), { ...OWN, dialect: chatDialect('openai', baseUrl) });
     const limits = Object.entries(body).filter(([name]) => name.startsWith('max_'));
     expect(limits).toEqual([[field, 50]]);
   });
@@ -82,9 +84,9 @@ describe('the OpenAI request', () => {
 
 describe('the OpenAI reply', () => {
   const read = (...chunks: unknown[]) => {
-    const reply = new OpenAiReply(silentWire());
+    const reply = new OpenAiReply(silentWire(), DIALECT, 'asked-model');
     for (const chunk of chunks) reply.take(chunk);
-    return reply.finish(true, 'asked-model');
+    return reply.finish(true);
   };
   const delta = (fields: object, finish_reason: unknown = null) => ({
     choices: [{ index: 0, delta: fields, finish_reason }],
@@ -170,6 +172,17 @@ describe('the OpenAI reply', () => {
     });
   });
 
+  it('PRO-02 states the reasoning of a reply where the server does, never more than its output', () => {
+    const usage = (reasoning_tokens: unknown) => {
+      const completion_tokens_details = { reasoning_tokens };
+      const stated = { prompt_tokens: 10, completion_tokens: 8, completion_tokens_details };
+      return read(end(), { choices: [], usage: stated }).usage;
+    };
+    expect(usage(5)).toMatchObject({ outputTokens: 8, reasoningTokens: 5 });
+    expect(usage(50)).toMatchObject({ outputTokens: 8, reasoningTokens: 8 });
+    expect(usage(null)).not.toHaveProperty('reasoningTokens');
+  });
+
   it('PRO-02 takes the last of running totals and ignores a null', () => {
     const totals = (completion_tokens: number) => ({ usage: { prompt_tokens: 4, completion_tokens } });
     const reply = read(
@@ -182,9 +195,9 @@ describe('the OpenAI reply', () => {
 
   it('PRO-02 accepts a finished reply by its usage alone, but not by its finish reason alone', () => {
     const finished = (chunks: readonly unknown[]) => {
-      const reply = new OpenAiReply(silentWire());
+      const reply = new OpenAiReply(silentWire(), DIALECT, 'm');
       for (const chunk of chunks) reply.take(chunk);
-      return reply.finish(false, 'm');
+      return reply.finish(false);
     };
     const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } };
     expect(finished([end(), usage]).usage).not.toBeNull();

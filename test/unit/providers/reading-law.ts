@@ -13,7 +13,13 @@ const storable = z.object({
   content: z.array(assistantBlock),
   finish: z.enum(['stop', 'tool_calls', 'length', 'content_filter', 'other']),
   usage: z
-    .object({ inputTokens: count, cacheReadTokens: count, cacheWriteTokens: count, outputTokens: count })
+    .object({
+      inputTokens: count,
+      cacheReadTokens: count,
+      cacheWriteTokens: count,
+      outputTokens: count,
+      reasoningTokens: count.exactOptional(),
+    })
     .nullable(),
   model: z.string().min(1),
 });

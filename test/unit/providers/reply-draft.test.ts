@@ -24,8 +24,10 @@ describe('ReplyDraft', () => {
     const reply = draft();
     reply.write('x', 'text', '');
     reply.write('t', 'thinking', '');
-    reply.sign('t', 'sig');
-    expect(reply.finish('stop').content).toEqual([{ type: 'thinking', text: '', signature: 'sig' }]);
+    reply.sign('t', 'sig', 'google');
+    expect(reply.finish('stop').content).toEqual([
+      { type: 'thinking', text: '', signature: 'sig', signedBy: 'google' },
+    ]);
   });
 
   it('takes its own clock at the first piece of any kind', () => {
@@ -46,6 +48,13 @@ describe('ReplyDraft', () => {
     const ids = reply.finish('stop').content.map((block) => (block.type === 'tool_call' ? block.id : ''));
     expect(ids[1]).toBe('call_0');
     expect(new Set(ids).size).toBe(3);
+  });
+
+  it('renames a repeated id although it is the very one that would be made up', () => {
+    const reply = draft();
+    reply.call('a', 'call_1', 'first');
+    reply.call('b', 'call_1', 'second');
+    expect(reply.finish('stop').content).toMatchObject([{ id: 'call_1' }, { id: 'call_1_1' }]);
   });
 
   it('fills in an id and a name that come late', () => {

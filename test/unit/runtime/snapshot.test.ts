@@ -5,6 +5,7 @@ import { probeMachine } from '../../../src/machines/probe.ts';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { turnMachine } from '../../../src/machines/turn.ts';
 import { findMachine, MAX_SNAPSHOT_BYTES, persist, restore } from '../../../src/runtime/snapshot.ts';
+import { PROBE_INPUT } from '../../support/probe-input.ts';
 import { ANSWER, calls, TurnRun } from '../machines/turn-run.ts';
 
 const turnRow = (snapshot: string) => ({ machine: 'turn', version: 1, snapshot });
@@ -32,7 +33,7 @@ describe('the guard in front of a stored snapshot', () => {
   });
 
   it('RUN-09 refuses the snapshot of another machine', () => {
-    const foreign = persist(initialTransition(probeMachine, { leg: 'main' })[0]);
+    const foreign = persist(initialTransition(probeMachine, PROBE_INPUT)[0]);
     const error = refusalOf(foreign);
     expect(error.code).toBe('snapshot_refused');
     expect(error.message).toContain('turn version 1');

@@ -303,3 +303,45 @@ describe('seeded behaviour', () => {
     expect(reply(talk, [], { thinksAloud: true }).thinking).not.toBeNull();
   });
 });
+
+describe('an ordered call whose values were stated before', () => {
+  const TICKET: ToolDefinition = {
+    name: 'file_ticket',
+    description: 'Files a ticket.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        dueDate: { type: 'string' },
+        owner: { type: 'string' },
+        room: { type: 'string', enum: ['cellar', 'attic'] },
+        badge: { type: 'string' },
+      },
+      required: ['dueDate', 'owner', 'room'],
+    },
+  };
+  const order = told('Now call file_ticket for the cellar.');
+
+  it('takes them from wherever they stand, by the name of the property, the latest word last', () => {
+    const made = reply(
+      [
+        told('The due date was 2031-01-02, and the badge number is b-17. The owner: "Ida Holm".'),
+        answered('Noted.'),
+        told('No: the due date is 2031-02-03.'),
+        answered('Noted.'),
+        order,
+      ],
+      [READ, TICKET],
+    );
+    expect(argsOf(made)).toEqual({
+      dueDate: '2031-02-03',
+      owner: 'Ida Holm',
+      room: 'cellar',
+      badge: 'b-17',
+    });
+  });
+
+  it('takes no word that is no value, and leaves out what nobody stated and nothing demands', () => {
+    const made = reply([told('The badge is old.'), answered('Noted.'), order], [READ, TICKET]);
+    expect(argsOf(made)).not.toHaveProperty('badge');
+  });
+});

@@ -5,8 +5,8 @@ import { DEFAULT_SIM_MODELS, type SimModel } from '../../../src/sim/index.ts';
 import { promptTokens, segmentsOf } from '../../../src/sim/prompt.ts';
 import { draw } from '../../../src/sim/random.ts';
 import { breakArguments, fitReply } from '../../../src/sim/shape.ts';
+import { truncateToContext } from '../../../src/sim/truncation.ts';
 import { pieces } from '../../../src/sim/wires/contract.ts';
-import { truncateToContext } from '../../../src/sim/wires/ollama-request.ts';
 
 const [SMALL] = DEFAULT_SIM_MODELS;
 if (SMALL === undefined) throw new Error('there is no default model');
