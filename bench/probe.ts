@@ -100,7 +100,9 @@ function planned({ plan }: TurnView, promptTokens: number): ProbeRow['plan'] {
   const standing = whole.full + whole.card + whole.packet;
   const ordered = runs.every(({ from, to }, at) => from <= to && from > (runs[at - 1]?.to ?? 0));
   if (!ordered || standing + leftOut !== TURNS)
-    throw new Error(`${standing} turns stand in the plan and ${leftOut} do not, of ${TURNS}: ${JSON.stringify([runs, packet])}`);
+    throw new Error(
+      `${standing} turns stand in the plan and ${leftOut} do not, of ${TURNS}: ${JSON.stringify([runs, packet])}`,
+    );
   return { ...whole, budgetTokens, without: leftOut, promptTokens };
 }
 

@@ -19,7 +19,7 @@ import { memoryParts, openProcess } from '../test/support/one-process.ts';
 import { one, times, two } from './cells.ts';
 import { runSql, type Servers } from './servers.ts';
 import { benchConfig, TURN_LIMIT_MS } from './settings.ts';
-import { type Spread, median, spread } from './statistics.ts';
+import { median, type Spread, spread } from './statistics.ts';
 import type { Table } from './tables.ts';
 
 const SEEDS = 100;
@@ -76,10 +76,14 @@ export interface ProbingResult {
   };
 }
 
-export async function probingBench(servers: Servers, { quick }: { readonly quick: boolean }): Promise<ProbingResult> {
+export async function probingBench(
+  servers: Servers,
+  { quick }: { readonly quick: boolean },
+): Promise<ProbingResult> {
   const ladders: LadderRow[] = [];
   for (const flipRate of FLIP_RATES) {
-    for (const samples of SAMPLES) ladders.push(rowOf({ flipRate, samples, over: 'function' }, pureSearches(flipRate, samples)));
+    for (const samples of SAMPLES)
+      ladders.push(rowOf({ flipRate, samples, over: 'function' }, pureSearches(flipRate, samples)));
     const found: Search[] = [];
     for (let seed = 0; seed < HTTP_SEEDS; seed += 1) found.push(await httpSearch(seed, flipRate));
     ladders.push(rowOf({ flipRate, samples: USUAL_SAMPLES, over: 'http' }, found));
@@ -151,7 +155,10 @@ async function latencies(servers: Servers, rounds: number): Promise<ProbingResul
   );
   const host = await startWorkers(services);
   try {
-    await runSql(place.settings.databaseUrl, `INSERT INTO turnwright.tenants (tenant_id, name) VALUES ('${TENANT}', 'bench')`);
+    await runSql(
+      place.settings.databaseUrl,
+      `INSERT INTO turnwright.tenants (tenant_id, name) VALUES ('${TENANT}', 'bench')`,
+    );
     const ref = { tenant: TENANT, session: services.newId() };
     await createSession(services.engine, ref, services.newId(), {
       leg: leg.name,
@@ -162,6 +169,8 @@ async function latencies(servers: Servers, rounds: number): Promise<ProbingResul
     });
     // The first turn of a process reads what the others find read.
     await arrival(services, sim, ref);
+    const asked = async () => (await services.legProfiles.current(leg)).provenance.rungs.length > 0;
+    await until('the model was asked what it is', asked);
     const [probedMs, aloneMs]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round += 1) {
       await openSample(services, sim, ref, leg);
@@ -179,7 +188,13 @@ async function latencies(servers: Servers, rounds: number): Promise<ProbingResul
 }
 
 /** Begins a probe, and waits until its first sample is at the provider, which never answers it. */
-async function openSample({ probes }: Services, sim: Simulator, ref: SessionRef, leg: Leg): Promise<void> {
+async function openSample(
+  { probes, flights }: Services,
+  sim: Simulator,
+  ref: SessionRef,
+  leg: Leg,
+): Promise<void> {
+  await until('no probe is under way', async () => (await flights.held(NEVER_MS)).length === 0);
   const sample = sim.calls().length + 2;
   sim.setFaults([{ match: { fromCall: sample, count: 1 }, fault: { name: 'slow', delayMs: NEVER_MS } }]);
   await probes.begin(ref, leg, { ladder: true, delayMs: 0, forced: true });
@@ -232,7 +247,11 @@ export function probingTables({ ladders, latency }: ProbingResult): readonly Tab
       rows: [
         ['under probe', two(latency.probed.median), two(latency.probed.most)],
         ['alone', two(latency.alone.median), two(latency.alone.most)],
-        ['ratio', times(latency.ratio), two(median(latency.samples.probedMs) / median(latency.samples.aloneMs))],
+        [
+          'ratio',
+          times(latency.ratio),
+          two(median(latency.samples.probedMs) / median(latency.samples.aloneMs)),
+        ],
       ],
       notes: [],
     },

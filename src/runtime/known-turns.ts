@@ -93,7 +93,7 @@ function afterCommit({ loaded, records }: Remembered, commit: Commit): Remembere
   const added = commit.records.flatMap((record): RawRecord[] =>
     record.turnId === null || record.turnId !== actor.turn ? [] : [record],
   );
-  const { nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch } = commit;
+  const { nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch, profileAt } = commit;
   return {
     loaded: {
       ...loaded,
@@ -106,6 +106,7 @@ function afterCommit({ loaded, records }: Remembered, commit: Commit): Remembere
         nextPresentation,
         prefix,
         epoch,
+        profileAt,
       },
       actor: {
         ...actor,

@@ -15,7 +15,13 @@ export interface ProbeFindings {
   readonly signals: readonly string[];
 }
 
-export const NOTHING_FOUND: ProbeFindings = { ladder: null, prefix: null, cache: [], signals: [] };
+export const NOTHING_FOUND: ProbeFindings = {
+  ladder: null,
+  prefix: null,
+  tokensPerByte: 0,
+  cache: [],
+  signals: [],
+};
 
 /** `onLeg`: a cheaper leg of the family that the ladder ran on; null where it was the leg itself. */
 export function measuredProfile({

@@ -25,6 +25,11 @@ const FRESH_MS = 5_000;
 const SHARE_MS = 1_000;
 /** Others write the same row: a write that lost to one of them is made anew. */
 const SHARE_TRIES = 5;
+/**
+ * Any model takes a prompt of this size. That a smaller one is refused counts for the turn that met it; it would size
+ * the requests of every session from then on, and only a probe raises what calls have lowered.
+ */
+const LEAST_REFUSED_TOKENS = 2_000;
 
 interface Known {
   readonly profile: CapacityProfile;
@@ -105,7 +110,7 @@ export class Profiles {
       catalogueWindow,
       catalogueMaxOutput,
       metadataDigest: metadata === null ? null : metadataDigest(metadata),
-      probedAtMs: metadata === null ? 0 : this.#options.clock.nowMs(),
+      probedAtMs: metadata === null ? 0 : Math.floor(this.#options.clock.nowMs()),
     });
   }
 
@@ -130,6 +135,7 @@ export class Profiles {
 
   /** The leg refused a prompt as too long. That is rare, and every process has to know: it is shared at once. */
   refuse(leg: Leg, rejection: Rejection): void {
+    if (rejection.limitTokens === undefined && rejection.rejectedTokens < LEAST_REFUSED_TOKENS) return;
     this.#sharedAtMs.delete(leg.name);
     this.#change(leg, (profile) => applyRejection(profile, rejection));
   }

@@ -190,7 +190,7 @@ async function store(
   const measured = measuredProfile({
     current: await profiles.current(leg),
     stated: profiles.stated(leg, input.metadata),
-    nowMs: deps.host.engine.clock.nowMs(),
+    nowMs: Math.floor(deps.host.engine.clock.nowMs()),
     found: input,
     onLeg: input.ladderLeg === null || input.ladderLeg === leg.name ? null : input.ladderLeg,
   });

@@ -1,20 +1,11 @@
 /** What models were measured to use, and measuring them, over HTTP. */
-import { setTimeout as pause } from 'node:timers/promises';
-import type { BegunProbe, Profile, Turnwright } from '../../client/index.ts';
+import type { Profile } from '../../client/index.ts';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
-import { legsText, profileText, rungText } from '../profile-text.ts';
+import { followProbe } from '../follow-probe.ts';
+import { legsText, profileText } from '../profile-text.ts';
 import { connect } from '../server.ts';
 import { styleFor } from '../style.ts';
-
-const POLL_MS = 500;
-/** A server binds a profile from memory for five seconds: the new one shows at the latest then. */
-const POLLS_AFTER_END = 20;
-
-const ENDS: Readonly<Record<string, string>> = {
-  stopped: 'It was interrupted: a turn needed the model, or another probe had it. Nothing was stored.',
-  failed: 'It failed: the provider did not answer. Nothing was stored.',
-};
 
 export const probe: Command = {
   name: 'probe',
@@ -38,7 +29,11 @@ export const probe: Command = {
       return show(invocation, { ...answer, profile: before }, EXIT.done);
     }
     output.progress(`Probe ${answer.probe.actor} began.`);
-    const { ended, found } = await follow(client, invocation, answer.probe, before);
+    const { ended, found } = await followProbe(client, answer.probe, {
+      before,
+      signal: stopped,
+      tell: (line) => output.progress(line),
+    });
     if (ended !== null) output.progress(ended);
     const result = { probe: answer.probe, ...(ended === null ? {} : { reason: ended }), profile: found };
     return show(invocation, result, ended === null ? EXIT.done : EXIT.failed);
@@ -63,35 +58,6 @@ export const profile: Command = {
     return EXIT.done;
   },
 };
-
-/** Until the probe is over; `ended` says why it found nothing, and is null where it did. */
-async function follow(
-  client: Turnwright,
-  { context: { stopped }, output }: Invocation,
-  { leg, actor }: BegunProbe,
-  before: Profile,
-): Promise<{ readonly ended: string | null; readonly found: Profile }> {
-  let told = 0;
-  for (let pollsAfterEnd = 0; ; ) {
-    const found = await client.profile(leg, { actor }, stopped);
-    const { asked } = found.probe;
-    for (const rung of asked?.rungs.slice(told) ?? []) output.progress(rungText(rung));
-    told = Math.max(told, asked?.rungs.length ?? 0);
-    if (isNewer(found, before)) return { ended: null, found };
-    if (asked === null || asked.over) {
-      const { phase } = asked ?? { phase: 'unknown' };
-      if (phase !== 'done') return { ended: ENDS[phase] ?? 'It ended without a result.', found };
-      pollsAfterEnd++;
-      if (pollsAfterEnd > POLLS_AFTER_END) return { ended: null, found };
-    }
-    await pause(POLL_MS, undefined, { signal: stopped }).catch(() => stopped.throwIfAborted());
-  }
-}
-
-/** ISO 8601 in UTC sorts as it is. */
-function isNewer({ probed_at }: Profile, before: Profile): boolean {
-  return probed_at !== null && probed_at > (before.probed_at ?? '');
-}
 
 function show(
   { context, output }: Invocation,

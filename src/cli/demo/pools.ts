@@ -54,7 +54,7 @@ function changedBy(pool: Pool, facts: SessionFacts, turns: readonly TurnReport[]
     case 'summary':
       return packets(facts);
     case 'probe':
-      return window(facts);
+      return measured(facts);
     case 'intent':
       return readings(facts);
     case 'upkeep':
@@ -89,13 +89,16 @@ function packets({ packets: all }: SessionFacts): string | null {
   return `T${newest.from} to T${newest.to} are sent as a packet of ${size(byteLength(newest.text))}`;
 }
 
-function window({ probes }: SessionFacts): string | null {
-  const profile = probes[0]?.profile as unknown as CapacityProfile | undefined;
+function measured({ probes }: SessionFacts): string | null {
+  const profile = probes.at(-1)?.profile as unknown as CapacityProfile | undefined;
   if (profile === undefined) return null;
-  const found = count(profile.declaredWindow);
-  return profile.windowSource === 'provider'
-    ? `asked the provider: a window of ${found} tokens, where ${count(FALLBACK_WINDOW_TOKENS)} were assumed`
-    : `the provider states no window; ${found} tokens are assumed`;
+  const { declaredWindow, windowSource, horizon, provenance } = profile;
+  const stated =
+    windowSource === 'provider' ? `states a window of ${count(declaredWindow)} tokens` : 'states no window';
+  const rungs = provenance.rungs.filter(({ kind }) => kind === 'horizon').length;
+  return rungs === 0
+    ? `the provider ${stated}, where ${count(FALLBACK_WINDOW_TOKENS)} were assumed`
+    : `the provider ${stated}; measured, prompts are followed up to ${count(horizon.tokens)}`;
 }
 
 function readings({ classified }: SessionFacts): string | null {

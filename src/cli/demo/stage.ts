@@ -5,6 +5,7 @@ import { type Stack, startStack } from '../../app/stack.ts';
 import { Turnwright } from '../../client/index.ts';
 import { revokeKey } from '../../db/keys.ts';
 import type { Invocation } from '../command.ts';
+import { followProbe } from '../follow-probe.ts';
 import { type Setup, setUp } from '../setup.ts';
 import { withLeg } from '../simulation.ts';
 import { DEFAULT_TENANT, issueKey, withPool } from '../tenancy.ts';
@@ -96,6 +97,7 @@ async function converse(demo: Demo, stack: Stack): Promise<Omit<DemoReport, 'tot
   const { key, keyId } = await issueKey(databaseUrl, 'demo');
   try {
     const client = new Turnwright({ url: apiUrl ?? '', key });
+    await measure(demo, client);
     const session = await client.sessions.create({ metadata: { demo: true } }, signal);
     const ref = { tenant: DEFAULT_TENANT.tenant, session: session.id };
     const conversation: Conversation = { client, services, ref, progress: demo.progress, signal };
@@ -116,6 +118,21 @@ async function converse(demo: Demo, stack: Stack): Promise<Omit<DemoReport, 'tot
       await withPool(databaseUrl, 'turnwright_app', (pool) => revokeKey(pool, DEFAULT_TENANT.tenant, keyId));
     }
   }
+}
+
+/** Turns that follow each other at once would interrupt the probe of a model again and again; a simulated one is measured before. */
+async function measure({ leg, progress, invocation }: Demo, client: Turnwright): Promise<void> {
+  if (leg.simulated === null) return;
+  const signal = invocation.context.stopped;
+  const before = await client.profile(leg.leg.name, {}, signal);
+  const { probe } = await client.probe(leg.leg.name, {}, signal);
+  if (probe === null) return;
+  progress.note('probe  how large a prompt the model still follows:');
+  await followProbe(client, probe, {
+    before,
+    signal,
+    tell: (line) => progress.note(`       ${line.trim()}`),
+  });
 }
 
 /** A real model's larger window would take many paid turns to fill: only the simulator is asked until it overflows. */

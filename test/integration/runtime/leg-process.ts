@@ -146,7 +146,7 @@ export class LegWorld {
   /** The minute between two probes passes, for those that wait and for those to come. */
   async passMinute(): Promise<void> {
     await this.stack.sql(`UPDATE turnwright.probe_flights SET began_at = began_at - interval '1 minute'`);
-    await this.stack.sql(`UPDATE turnwright.timers SET due_at = now() WHERE timer = 'begin'`);
+    await this.stack.sql(`UPDATE turnwright.timers SET due_at = now() WHERE timer_id = 'begin'`);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PROBED_MODELS, probeReport } from '../../../bench/probe.ts';
 import type { SimModel } from '../../../src/sim/index.ts';
 import { until } from '../../support/await.ts';
 import { hosted, LegWorld, legTo } from './leg-process.ts';
@@ -131,8 +132,6 @@ describe('a turn on a model under probe', () => {
     expect(plan?.profile).toMatchObject({ horizon: { confidence: 0.3 } });
     const kinds = (await world.profile(leg))?.provenance.rungs.map(({ kind }) => kind);
     expect(kinds).toEqual(['metadata']);
-    const receipt = (await world.bodies(first, 'late-result')).concat();
-    expect(receipt).toBeDefined();
 
     // The close that interrupted it put another off; its minute passes.
     await until('the next one waits', async () => (await world.probes()).includes('idle'));
@@ -254,5 +253,25 @@ describe('a hosted model', () => {
     expect(profile.horizon.tokens).toBeGreaterThan(0.75 * CHEAP.horizon);
     expect(profile.provenance.signals.join()).toContain('cheap');
     expect((await services.legProfiles.bind(cheap)).horizon.confidence).toBe(0.3);
+  });
+});
+
+describe('the report of models', () => {
+  it('EVA-06a holds for each the measured profile and a plan within it, of whole turns', async () => {
+    const models = PROBED_MODELS.slice(0, 2);
+    const rows = await probeReport(models);
+    expect(rows.map(({ truth }) => truth.name)).toEqual(models.map(({ name }) => name));
+    for (const { truth, profile, plan } of rows) {
+      const { tokens, confidence } = profile.horizon;
+      expect(Math.abs(tokens / truth.horizon - 1)).toBeLessThan(0.25);
+      expect(confidence).toBe(0.9);
+      expect(profile).toMatchObject({ declaredWindow: truth.window, windowSource: 'provider' });
+      expect(plan.budgetTokens).toBeGreaterThan(0);
+      expect(plan.promptTokens).toBeGreaterThan(0);
+      expect(plan.promptTokens).toBeLessThanOrEqual(tokens);
+      expect(plan.full + plan.card + plan.packet + plan.without).toBe(60);
+    }
+    // The smaller model gets fewer turns whole.
+    expect(rows[1]?.plan.full).toBeLessThan(rows[0]?.plan.full ?? 0);
   });
 });

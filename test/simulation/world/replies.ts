@@ -6,7 +6,6 @@ import type { ProviderFailure } from '../../../src/providers/contract.ts';
 import type { Round, RoundFailure } from './script.ts';
 
 const RETRY_AFTER_MS = 1_200;
-const LIMIT_TOKENS = 1_200;
 const READING_TOOL = 'record_reading';
 
 export type Purpose = 'step' | 'intent' | 'summary';
@@ -74,7 +73,8 @@ export function failureOf(failure: RoundFailure, no: number): ProviderFailure {
     case 'rate_limited':
       return { kind: 'retryable', code: 'rate_limited', message, retryAfterMs: RETRY_AFTER_MS };
     case 'over_length':
-      return { kind: 'over_length', message, limitTokens: LIMIT_TOKENS };
+      // Without a limit: a small prompt that is refused counts for its turn alone.
+      return { kind: 'over_length', message };
     case 'auth':
     case 'content':
       return { kind: failure, message };

@@ -38,15 +38,26 @@ const call =
       finishedByLength: false,
     });
 
+const closed =
+  (tokens: number): Lesson =>
+  (profile) =>
+    observeClosedTurn(profile, tokens);
+const prefix =
+  (n: number): Lesson =>
+  (profile) =>
+    observePrefix(profile, `p${n}`, 100 + n);
+const refused =
+  (rejectedTokens: number): Lesson =>
+  (profile) =>
+    applyRejection(profile, { rejectedTokens });
+
 const lesson: fc.Arbitrary<Lesson> = fc.oneof(
   fc
     .tuple(fc.integer({ min: 1, max: 9_000 }), fc.integer({ min: 0, max: 4_000 }))
     .map(([i, o]) => call(i, o)),
-  fc.integer({ min: 1, max: 5_000 }).map((tokens) => (profile) => observeClosedTurn(profile, tokens)),
-  fc.integer({ min: 0, max: 12 }).map((n) => (profile) => observePrefix(profile, `p${n}`, 100 + n)),
-  fc
-    .record({ rejectedTokens: fc.integer({ min: 1, max: 120_000 }) }, { requiredKeys: ['rejectedTokens'] })
-    .map((rejection) => (profile) => applyRejection(profile, rejection)),
+  fc.integer({ min: 1, max: 5_000 }).map(closed),
+  fc.integer({ min: 0, max: 12 }).map(prefix),
+  fc.integer({ min: 1, max: 120_000 }).map(refused),
 );
 
 const learnt = (base: CapacityProfile) =>

@@ -319,7 +319,3 @@ describe('the probe on any model', () => {
     tally.report('probes');
   });
 });
-
-function stored_(run: ProbeRun): Store | null {
-  return run.state === 'done' ? stored(run) : null;
-}

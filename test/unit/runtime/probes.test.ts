@@ -28,7 +28,10 @@ async function open(settings: Partial<ProbeSettings> = {}) {
   const clock = { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs };
   let actors = 0;
   // In order, as production's are: events are listed by actor.
-  const newId = () => `01890000-0000-7000-8000-${String((actors += 1)).padStart(12, '0')}`;
+  const newId = (): string => {
+    actors += 1;
+    return `01890000-0000-7000-8000-${String(actors).padStart(12, '0')}`;
+  };
   const probes = new Probes({ engine, settings: { ...PROBE_DEFAULTS, ...settings }, clock, newId });
   const begun = async (): Promise<readonly ProbeInput[]> => {
     const state = await parts.store.sessionState(ref);
@@ -76,11 +79,11 @@ describe('after a turn', () => {
 
   it('CAP-03 a fresh measure is left alone; a stale one and one in doubt are taken anew', async () => {
     const world = await open();
-    const after = (change: Parameters<typeof profileOf>[2]) =>
+    const close = (change: Parameters<typeof profileOf>[2]) =>
       world.probes.afterTurn(world.ref, LOCAL, profileOf(world, LOCAL, change));
-    await after({ measuredAgoMs: DAY_MS });
+    await close({ measuredAgoMs: DAY_MS });
     expect(await world.begun()).toHaveLength(0);
-    await after({ measuredAgoMs: DAY_MS + 1 });
+    await close({ measuredAgoMs: DAY_MS + 1 });
     expect(await world.begun()).toHaveLength(1);
     const other = await open();
     const doubted = profileOf(other, LOCAL, { measuredAgoMs: 0, needsReprobe: true });
@@ -120,6 +123,12 @@ describe('after a turn', () => {
     const leg = { ...HOSTED, ...change };
     await world.probes.afterTurn(world.ref, leg, UNASKED(world, leg));
     expect(await world.begun()).toMatchObject([{ leg: 'hosted', ladderLeg, samples: 7, maxMicroUsd: 5 }]);
+  });
+
+  it('CAP-03 with local probing off a local model is asked what it is, and no ladder is climbed', async () => {
+    const world = await open({ local: 'off' });
+    await world.probes.afterTurn(world.ref, LOCAL, UNASKED(world, LOCAL));
+    expect(await world.begun()).toMatchObject([{ leg: 'local', ladderLeg: null }]);
   });
 
   it('CAP-08 a local model is measured itself, whatever else is named', async () => {
