@@ -5,6 +5,8 @@ import type { GrowthRow } from './growth.ts';
 import type { OverheadResult } from './overhead.ts';
 import type { PeerRow } from './peers.ts';
 import type { PlanRow } from './plan.ts';
+import type { ProbeRow } from './probe.ts';
+import type { ProbingResult } from './probing.ts';
 import type { RecallRow } from './recall.ts';
 import type { ThroughputRow } from './throughput.ts';
 
@@ -15,6 +17,8 @@ export interface Results {
   readonly cancel: readonly CancelRow[];
   readonly plan: readonly PlanRow[];
   readonly recall: readonly RecallRow[];
+  readonly probe: readonly ProbeRow[];
+  readonly probing: ProbingResult;
   readonly peers: readonly PeerRow[];
 }
 export type BenchName = keyof Results;
@@ -26,6 +30,8 @@ export const BENCH_NAMES = [
   'cancel',
   'plan',
   'recall',
+  'probe',
+  'probing',
   'peers',
 ] as const satisfies readonly BenchName[];
 

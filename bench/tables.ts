@@ -5,6 +5,8 @@ import { planTable, recallTable } from './context-tables.ts';
 import type { Checkpoint, GrowthRow } from './growth.ts';
 import type { OverheadResult } from './overhead.ts';
 import type { PeerRow } from './peers.ts';
+import { probeTable } from './probe.ts';
+import { probingTables } from './probing.ts';
 import type { BenchName, Results } from './results.ts';
 import type { ThroughputRow } from './throughput.ts';
 
@@ -30,6 +32,8 @@ const TABLES: { readonly [Name in BenchName]: (results: Results[Name]) => readon
   cancel: (rows) => [cancelTable(rows)],
   plan: (rows) => [planTable(rows)],
   recall: (rows) => [recallTable(rows)],
+  probe: (rows) => [probeTable(rows)],
+  probing: (result) => probingTables(result),
   peers: (rows) => [peersTable(rows)],
 };
 

@@ -28,9 +28,9 @@ export function totalOf(sums: readonly UsageCounts[]): UsageCounts {
   return sums.reduce(addCounts, NO_USAGE);
 }
 
-export function costAnswer({ microUsd, priced, unpriced, cached }: UsageCounts): z.infer<typeof cost> {
-  const status = costStatus({ microUsd, pricedCalls: priced, unpricedCalls: unpriced, cachedCalls: cached });
-  return { cost_micro_usd: microUsd, cost_status: status === 'no-calls' ? 'no_calls' : status };
+export function costAnswer(sums: UsageCounts): z.infer<typeof cost> {
+  const status = costStatus(sums);
+  return { cost_micro_usd: sums.microUsd, cost_status: status === 'no-calls' ? 'no_calls' : status };
 }
 
 function sumsAnswer(sums: UsageCounts): Report['total'] {

@@ -104,13 +104,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     onError,
     wakeIn: (delayMs) => sweeper?.wakeIn(delayMs),
   });
-  const watch = new StuckWatch({
-    list: () => listStuckEverywhere(upkeepPool, stuckLimits(config.leaseMs)),
-    warn: (fields, message) => logger.warn(fields, message),
-    onError,
-    clock: systemClock,
-    intervalMs: config.leaseMs,
-  });
+  const watch = openStuckWatch(config, upkeepPool, { logger, onError });
   const afterSweep = () => watch.look();
   sweeper = openSweeper(config, { upkeep, queue, admission, afterSweep, onError });
   const cards = createCards([...BUILTIN_CARDS, ...config.cards]);
@@ -132,13 +126,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     queue,
     bus,
     ...opened,
-    legProfiles: new Profiles({
-      store: profiles,
-      clock: systemClock,
-      catalogue: (leg) => catalogueFacts(leg, config.modelMapping),
-      onWarning: ({ message, ...warning }) => logger.warn(warning, message),
-      onError,
-    }),
+    legProfiles: openProfiles(config, profiles, { logger, onError }),
     probes: new Probes({ engine: opened.engine, settings: config.probe, clock: systemClock, newId }),
     surface: toolsOf(cards, config),
     sweeper,
@@ -258,5 +246,38 @@ function openSweeper(config: Config, parts: SweeperParts): Sweeper {
     readmitMs: config.leaseMs * READMIT_SHARE,
     random: Math.random,
     clock: systemClock,
+  });
+}
+
+interface Reporting {
+  readonly logger: Logger;
+  readonly onError: (error: unknown) => void;
+}
+
+function openProfiles(
+  { modelMapping }: Config,
+  store: PostgresProfiles,
+  { logger, onError }: Reporting,
+): Profiles {
+  return new Profiles({
+    store,
+    clock: systemClock,
+    catalogue: (leg) => catalogueFacts(leg, modelMapping),
+    onWarning: ({ message, ...warning }) => logger.warn(warning, message),
+    onError,
+  });
+}
+
+function openStuckWatch(
+  { leaseMs }: Config,
+  pool: Services['pool'],
+  { logger, onError }: Reporting,
+): StuckWatch {
+  return new StuckWatch({
+    list: () => listStuckEverywhere(pool, stuckLimits(leaseMs)),
+    warn: (fields, message) => logger.warn(fields, message),
+    onError,
+    clock: systemClock,
+    intervalMs: leaseMs,
   });
 }

@@ -34,6 +34,8 @@ export interface CacheHints {
 export interface Continuation {
   readonly responseId: string;
   readonly from: number;
+  /** By our id of each call the reply made: the id it has at the provider. */
+  readonly callIds: Readonly<Record<string, string>>;
 }
 
 export interface ChatRequest {

@@ -7,11 +7,13 @@ import { assistantBlock, inputBlock, json } from './blocks.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { presentation } from './presentation.ts';
 import { LINK_KINDS, turnCard } from './turn-card.ts';
+import { workReceipt } from './work-receipt.ts';
 
 export const RECORD_CLASSES = ['protocol', 'display', 'forensic'] as const;
 export type RecordClass = (typeof RECORD_CLASSES)[number];
 
 export { OUTCOMES, type Outcome } from './outcomes.ts';
+export { CALL_PURPOSES, type CallPurpose } from './work-receipt.ts';
 
 export const TURN_MODES = ['enqueue', 'steer', 'interrupt', 'reject'] as const;
 export type TurnMode = (typeof TURN_MODES)[number];
@@ -35,26 +37,8 @@ export const TOOL_STATUSES = [
 ] as const;
 export type ToolStatus = (typeof TOOL_STATUSES)[number];
 
-const usage = z.strictObject({
-  inputTokens: z.number(),
-  cacheReadTokens: z.number(),
-  cacheWriteTokens: z.number(),
-  outputTokens: z.number(),
-  reasoningTokens: z.number().exactOptional(),
-});
-
 const count = z.int().nonnegative();
 
-/** What a call to a model is for. */
-export const CALL_PURPOSES = ['step', 'intent', 'summary', 'probe', 'embedding'] as const;
-export type CallPurpose = (typeof CALL_PURPOSES)[number];
-
-const cacheAnswer = z.enum(['hit', 'miss']);
-/** Whether a cache answered, and what each layer that was asked said. */
-const cacheProbe = z.strictObject({
-  request: cacheAnswer,
-  layers: z.strictObject({ process: cacheAnswer.exactOptional(), store: cacheAnswer.exactOptional() }),
-});
 const data = z.record(z.string(), json);
 
 /** No call is made that would pass it. */
@@ -145,8 +129,10 @@ const PROTOCOL = {
     step: count,
     content: z.array(assistantBlock),
     finish: z.enum(['stop', 'tool_calls', 'length', 'content_filter', 'other']),
-    /** Where a provider keeps the reply: the next step of the turn on this leg may continue it there. */
-    kept: z.strictObject({ leg: z.string(), responseId: z.string() }).exactOptional(),
+    /** Where a provider keeps the reply, under its own ids of the calls: the turn's next step on the leg may continue it. */
+    kept: z
+      .strictObject({ leg: z.string(), responseId: z.string(), callIds: z.array(z.string()) })
+      .exactOptional(),
   }),
   'tool-result': z.strictObject({
     step: count,
@@ -197,7 +183,6 @@ const PROTOCOL = {
       horizonTokens: count,
     }),
   ]),
-  /** Where a closed turn stands in the space of an embedding model: base64, one signed byte a dimension. */
   'turn-vector': z.strictObject({ turn: z.uuid(), model: z.string(), vector: z.base64() }),
   'turn-closed': z.strictObject({
     outcome: z.enum(OUTCOMES),
@@ -237,33 +222,7 @@ const DISPLAY = {
 } as const;
 
 const FORENSIC = {
-  'work-receipt': z.strictObject({
-    child: z.string(),
-    step: count,
-    purpose: z.enum(CALL_PURPOSES),
-    leg: z.string(),
-    provider: z.string(),
-    model: z.string(),
-    attempt: count,
-    settlement: z.string(),
-    /** What the provider said of a failure, credentials removed. */
-    problem: z.string().nullable(),
-    usage: usage.nullable(),
-    /** When it ended, ISO 8601 UTC: the day it counts for, and the rates it was priced by. */
-    at: z.string(),
-    /** null where no rate is known, or a failed call reported no usage. `rate` names the row it was priced by. */
-    microUsd: count.nullable(),
-    rate: z.string().nullable(),
-    /** Left out where no cache of replies was asked. A reply from one is never billed. */
-    cache: cacheProbe.exactOptional(),
-    requestDigest: z.string(),
-    /** Where the provider held the rest: how many of the request's messages were not sent, and the digest of those that were. */
-    continued: z.strictObject({ messages: count, sentDigest: z.string() }).exactOptional(),
-    prefixDigest: z.string().nullable(),
-    requestBytes: count,
-    firstTokenMs: z.number().nullable(),
-    totalMs: z.number(),
-  }),
+  'work-receipt': workReceipt,
   'late-result': z.strictObject({
     child: z.string(),
     fence: count,

@@ -129,7 +129,7 @@ export function freshProbe(input: ProbeInput): ProbeContext {
   };
 }
 
-export function outputOf(event: ProbeEvent): ProbeOutput | null {
+function outputOf(event: ProbeEvent): ProbeOutput | null {
   return 'output' in event ? (event.output as ProbeOutput) : null;
 }
 

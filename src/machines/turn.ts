@@ -5,8 +5,8 @@
 import { assign, enqueueActions, setup } from 'xstate';
 import type { StepFacts } from '../checks/facts.ts';
 import { INTENT_CHILD, stepChild } from '../ledger/ids.ts';
-import type { Decision, Outcome, WaitingFor } from '../ledger/kinds.ts';
 import { sideCall } from './side-call.ts';
+import { closing, decided } from './turn-actions.ts';
 import {
   type AnswerParams,
   batchOf,
@@ -284,21 +284,5 @@ const machine = setup({
     },
   },
 });
-
-function decided(guard: 'waitsForApproval' | 'waitsForOutcome', question: WaitingFor, decision: Decision) {
-  const params = { kind: 'turn-decided', body: { for: question, decision } } as const;
-  return { guard, target: 'tooling', actions: { type: 'record', params } } as const;
-}
-
-function closing(outcome: Outcome) {
-  return {
-    type: 'close',
-    params: ({ context }: { context: TurnContext }) => ({
-      outcome,
-      reason: context.reason,
-      steps: context.step,
-    }),
-  } as const;
-}
 
 export { machine as turnMachine };

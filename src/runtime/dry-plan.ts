@@ -22,7 +22,7 @@ export interface DryPlan {
   readonly pieces: readonly PlanPiece[];
 }
 
-/** Nothing is written and no model is called. @throws TurnwrightError `session_not_found`. */
+/** No turn is written. With an embedding leg its model places the directive, and the receipt is written beside. @throws TurnwrightError `session_not_found`. */
 export async function dryPlan(
   deps: NextTurnDeps & { readonly planning: Planning },
   ref: SessionRef,

@@ -13,7 +13,7 @@ import { modelKey } from './profiles.ts';
 export const PROBE_LEASE_MS = 60_000;
 export const PROBE_SPACING_MS = 60_000;
 
-export const INTERRUPT_EVENT = 'interrupt';
+const INTERRUPT_EVENT = 'interrupt';
 
 export interface ProbeWatchOptions {
   readonly flights: ProbeFlightStore;

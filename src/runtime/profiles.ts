@@ -55,7 +55,7 @@ export function modelKey(leg: Pick<Leg, 'provider' | 'baseUrl' | 'model'>): Mode
   return { provider: leg.provider, endpointDigest: blake3Hex(leg.baseUrl ?? ''), model: leg.model };
 }
 
-export function metadataDigest(metadata: ModelMetadata): string {
+function metadataDigest(metadata: ModelMetadata): string {
   return blake3Hex(canonicalJson(metadata));
 }
 

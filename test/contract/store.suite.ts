@@ -755,6 +755,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           presentations: [{ ordinal: 1, seq: 3, turn, type: 'metric' }],
           prefixes: [{ digest: blake3Hex('p'), seq: 3 }],
           usage: [],
+          vectors: [],
           actors: [
             {
               actor: turn,

@@ -1,5 +1,5 @@
 /** Where a provider holds the request so far: the step before this one was answered there, and kept. */
-import type { TurnView } from '../../ledger/view.ts';
+import { type TurnView, toolCalls } from '../../ledger/view.ts';
 import type { ChatRequest, Continuation } from '../request.ts';
 
 /** null where the request has to be sent whole: another leg answered last, or what it was made of changed since. */
@@ -13,5 +13,7 @@ export function continuationOf(
   if (last === undefined || kept === null || kept.leg !== leg || last.nudge !== null) return null;
   if (open.rejections.length > 0 || open.reset !== null) return null;
   const from = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
-  return from === 0 ? null : { responseId: kept.responseId, from };
+  if (from === 0) return null;
+  const callIds = toolCalls(last.content).map(({ id }, at): [string, string] => [id, kept.callIds[at] ?? id]);
+  return { responseId: kept.responseId, from, callIds: Object.fromEntries(callIds) };
 }

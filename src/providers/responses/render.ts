@@ -4,6 +4,7 @@ import type {
   AssistantMessage,
   ChatMessage,
   ChatRequest,
+  Continuation,
   ToolDefinition,
   UserMessage,
 } from '../../context/request.ts';
@@ -39,7 +40,7 @@ export function renderResponses(request: ChatRequest, target: ResponsesTarget): 
     ...(continued === undefined ? {} : { previous_response_id: continued.responseId }),
     ...(request.system === '' ? {} : { instructions: request.system }),
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(tool) }),
-    input: inputItems(request.messages, continued?.from ?? 0, kind),
+    input: inputItems(request.messages, continued, kind),
     max_output_tokens: Math.max(maxTokens, MIN_REPLY_TOKENS),
     ...(request.cache === undefined ? {} : cacheRouting(request.cache.key, kind)),
   };
@@ -58,11 +59,19 @@ function tool({ name, description, inputSchema }: ToolDefinition): OpenAI.Respon
   return { type: 'function', name, description, parameters: inputSchema, strict: false };
 }
 
-/** Ids are chosen over the whole conversation, so that what follows a continued reply names its calls alike. */
-function inputItems(messages: readonly ChatMessage[], from: number, kind: ProviderKind): Item[] {
-  const ids = wireIds(messages);
+/** Ids are chosen over the whole conversation; results of a continued reply's calls name them as the provider does. */
+function inputItems(
+  messages: readonly ChatMessage[],
+  continued: Continuation | undefined,
+  kind: ProviderKind,
+): Item[] {
+  const chosen = wireIds(messages);
+  const kept = new Map(Object.entries(continued?.callIds ?? {}));
+  const ids: WireIds = {
+    of: (block) => (block.type === 'tool_result' ? kept.get(block.callId) : undefined) ?? chosen.of(block),
+  };
   const items = messages
-    .slice(from)
+    .slice(continued?.from ?? 0)
     .flatMap((message) =>
       message.role === 'user' ? userItems(message, ids) : assistantItems(message, ids, kind),
     );

@@ -20,10 +20,12 @@ export class MemoryProbeFlights implements ProbeFlightStore {
   async hold({ key, actor, leaseMs, spacingMs }: Parameters<ProbeFlightStore['hold']>[0]): Promise<boolean> {
     const nowMs = this.#nowMs();
     const row = this.#rows.get(nameOf(key));
-    const own = row?.actor?.actor === actor.actor;
-    const free = row === undefined || row.actor === null || row.heldMs < nowMs - leaseMs;
-    if (!own && !(free && (row === undefined || row.beganMs <= nowMs - spacingMs))) return false;
-    const beganMs = own && row !== undefined ? row.beganMs : nowMs;
+    const own = row !== undefined && row.actor?.actor === actor.actor;
+    if (row !== undefined && !own) {
+      const free = row.actor === null || row.heldMs < nowMs - leaseMs;
+      if (!free || row.beganMs > nowMs - spacingMs) return false;
+    }
+    const beganMs = own ? row.beganMs : nowMs;
     const { tenant, session } = actor;
     this.#put({ key, actor: { tenant, session, actor: actor.actor }, beganMs, heldMs: nowMs });
     return true;

@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { costOf, estimateMicroUsd } from '../../../src/context/pricing/cost.ts';
 import { rateOf } from '../../../src/context/pricing/rate.ts';
-import { addCost, costStatus, NO_CALLS } from '../../../src/context/pricing/total.ts';
+import { costStatus } from '../../../src/context/pricing/total.ts';
 import { promptTokens } from '../../../src/context/request.ts';
+import { sumOf } from '../../support/receipts.ts';
 
 /** Dollars per million, to the micro-dollar. */
 const usd = fc.nat({ max: 200_000_000 }).map((micro) => micro / 1_000_000);
@@ -106,14 +107,14 @@ describe('a total', () => {
   it('CST-01 counts every call once, bills the live ones, and is the same in any order', () => {
     fc.assert(
       fc.property(fc.array(call), (calls) => {
-        const total = calls.reduce(addCost, NO_CALLS);
+        const total = sumOf(calls);
         const live = calls.filter(({ cached }) => !cached);
-        expect(total.pricedCalls + total.unpricedCalls).toBe(calls.length);
-        expect(total.unpricedCalls).toBe(live.filter(({ microUsd }) => microUsd === null).length);
-        expect(total.cachedCalls).toBe(calls.length - live.length);
+        expect(total.priced + total.unpriced).toBe(calls.length);
+        expect(total.unpriced).toBe(live.filter(({ microUsd }) => microUsd === null).length);
+        expect(total.cached).toBe(calls.length - live.length);
         expect(total.microUsd).toBe(live.reduce((sum, { microUsd }) => sum + (microUsd ?? 0), 0));
-        expect(calls.toReversed().reduce(addCost, NO_CALLS)).toEqual(total);
-        expect(costStatus(total) === 'priced').toBe(calls.length > 0 && total.unpricedCalls === 0);
+        expect(sumOf(calls.toReversed())).toEqual(total);
+        expect(costStatus(total) === 'priced').toBe(calls.length > 0 && total.unpriced === 0);
       }),
     );
   });

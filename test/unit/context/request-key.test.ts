@@ -97,7 +97,7 @@ describe('the key of a request', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.nat()), fc.nat(), (name, breakpoints, from) => {
         const cache = { key: name, breakpoints };
-        const continues = { responseId: name, from };
+        const continues = { responseId: name, from, callIds: {} };
         for (const travel of [{ cache }, { continues }, { cache, continues }])
           expect(requestKey({ ...KEYED, request: { ...REQUEST, ...travel } })).toEqual(requestKey(KEYED));
       }),

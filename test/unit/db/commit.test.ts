@@ -38,7 +38,7 @@ function wireOf(made: CommitBuilder): Record<string, unknown> {
 describe('a commit on its way to the database', () => {
   it('RUN-02 leaves out what it does not change', () => {
     const always = ['tenant', 'session', 'baseSeq', 'nextSeq', 'lastDigest', 'prefix', 'epoch', 'actors'];
-    const numbers = ['nextTurn', 'nextEvidence', 'nextPresentation'];
+    const numbers = ['nextTurn', 'nextEvidence', 'nextPresentation', 'profileAt'];
     expect(Object.keys(wireOf(builder())).sort()).toEqual([...always, ...numbers].sort());
   });
 

@@ -14,7 +14,7 @@ const REQUEST: ChatRequest = {
   ],
   maxTokens: 50,
 };
-const CONTINUED: ChatRequest = { ...REQUEST, continues: { responseId: 'resp_1', from: 2 } };
+const CONTINUED: ChatRequest = { ...REQUEST, continues: { responseId: 'resp_1', from: 2, callIds: {} } };
 /** https://github.com/maximhq/bifrost/issues/2441 */
 const NOT_FOUND = {
   type: 'invalid_request_error',

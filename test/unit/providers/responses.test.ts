@@ -230,7 +230,7 @@ describe('the items of any conversation', () => {
     fc.assert(
       fc.property(conversation, conversation, target, (before, more, wire) => {
         const whole = request({ system: 'Be brief.', messages: [...before, ...more] });
-        const continued = { ...whole, continues: { responseId: 'resp_1', from: before.length } };
+        const continued = { ...whole, continues: { responseId: 'resp_1', from: before.length, callIds: {} } };
         const body = renderResponses(whole, wire);
         expect(renderResponses(continued, wire)).toEqual(
           wire.stored

@@ -183,7 +183,7 @@ describe('a call', () => {
     const { called } = open();
     const whole = await called({ request: { ...ask(''), messages } });
     expect(whole.body).not.toHaveProperty('continued');
-    const continues = { responseId: 'r', from: 2 };
+    const continues = { responseId: 'r', from: 2, callIds: {} };
     const { body } = await called({ request: { ...ask(''), messages, continues } });
     expect(body.continued).toMatchObject({ messages: 2 });
     const other = [...messages.slice(0, 2), ...ask('other').messages];

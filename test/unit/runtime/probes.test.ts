@@ -71,8 +71,8 @@ describe('after a turn', () => {
         samples: 3,
         delayMs: 0,
         forced: false,
-        maxMs: 900_000,
-        maxMicroUsd: 100_000,
+        maxMs: PROBE_DEFAULTS.maxMs,
+        maxMicroUsd: PROBE_DEFAULTS.maxMicroUsd,
       },
     ]);
   });
