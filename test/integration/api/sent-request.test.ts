@@ -148,7 +148,7 @@ describe('a request that was sent, made again from the records', () => {
     ['the directive', 'turn-accepted', 'Good', 'Gold'],
     ['a reply', 'assistant-message', 'weir', 'wear'],
     ['a result', 'tool-result', 'gate', 'date'],
-    ['the plan', 'context-plan', '"outputReserve":', '"outputReserve":1'],
+    ['the plan', 'context-plan', '"maxOutput":', '"maxOutput":1'],
     ['a record until it is no JSON', 'turn-accepted', '{', '('],
   ])('ASM-03 is told apart, or refused, once a byte of %s is other', async (_, kind, from, to) => {
     const session = await api.session({ leg: 'sim-large', tools: ['weir'] });
