@@ -108,12 +108,15 @@ function openHeartbeat(
 
 async function listen(
   notices: Services['notices'],
-  { host, limiter, watch }: Pick<WorkerDeps, 'host' | 'limiter' | 'watch'>,
+  { host, limiter, watch, probes }: Pick<WorkerDeps, 'host' | 'limiter' | 'watch' | 'probes'>,
 ): Promise<() => Promise<void>> {
   const unlisten = [
     await notices.listen('turnwright_cancel', (notice) => host.running.abort(notice)),
     await notices.listen(LIMITS_CHANNEL, (key) => limiter.hear(key)),
-    await notices.listen(PROBES_CHANNEL, (flight) => watch.hear(flight)),
+    await notices.listen(PROBES_CHANNEL, (flight) => {
+      watch.hear(flight);
+      probes.heard(flight);
+    }),
   ];
   return async () => {
     for (const stop of unlisten) await stop();

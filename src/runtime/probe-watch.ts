@@ -7,7 +7,7 @@ import type { ActorRef } from '../db/contract.ts';
 import { flightOf, type ModelKey, type ProbeFlight, type ProbeFlightStore } from '../db/probe-flights.ts';
 import type { Leg } from '../providers/contract.ts';
 import type { Engine } from './engine.ts';
-import { modelKey } from './profiles.ts';
+import { modelKey, modelName } from './profiles.ts';
 
 /** Above the longest request: a probe that held its model for longer without another one is gone. */
 export const PROBE_LEASE_MS = 60_000;
@@ -50,7 +50,7 @@ export class ProbeWatch {
 
   /** A turn's call to the leg begins; the function it returns says that it ended. */
   enter(leg: Leg): () => void {
-    const name = nameOf(modelKey(leg));
+    const name = modelName(modelKey(leg));
     this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
     this.#interruptIf(name);
     let left = false;
@@ -64,7 +64,7 @@ export class ProbeWatch {
   }
 
   isBusy(leg: Leg): boolean {
-    return this.#busy.has(nameOf(modelKey(leg)));
+    return this.#busy.has(modelName(modelKey(leg)));
   }
 
   async #refresh(): Promise<void> {
@@ -74,7 +74,7 @@ export class ProbeWatch {
   }
 
   #know({ key, actor }: ProbeFlight): void {
-    const name = nameOf(key);
+    const name = modelName(key);
     if (actor === null) this.#probed.delete(name);
     else {
       this.#probed.set(name, { key, actor });
@@ -99,8 +99,4 @@ export class ProbeWatch {
     this.#pending.add(settled);
     void settled.finally(() => this.#pending.delete(settled));
   }
-}
-
-function nameOf({ provider, endpointDigest, model }: ModelKey): string {
-  return `${provider}/${endpointDigest}/${model}`;
 }

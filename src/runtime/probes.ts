@@ -2,6 +2,7 @@
 import { isLocalLeg, probeDue } from '../context/capacity/due.ts';
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import type { ActorRef, SessionRef } from '../db/contract.ts';
+import { flightOf } from '../db/probe-flights.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { PROBE_MACHINE, PROBE_VERSION } from '../machines/probe.ts';
 import type { ProbeInput } from '../machines/probe-context.ts';
@@ -9,6 +10,7 @@ import type { Leg } from '../providers/contract.ts';
 import { beginActor } from './actor.ts';
 import type { Engine } from './engine.ts';
 import { PROBE_SPACING_MS } from './probe-watch.ts';
+import { modelKey, modelName } from './profiles.ts';
 import { commitToSession } from './session-commit.ts';
 
 export interface ProbeSettings {
@@ -40,11 +42,21 @@ export interface ProbesOptions {
 
 export class Probes {
   readonly #options: ProbesOptions;
-  /** When the last probe of a leg began, or the next one will: one at a time waits its minute. */
+  /** When a model was last probed anywhere, or the next probe from here begins: one at a time waits its minute. */
   readonly #beginsAtMs = new Map<string, number>();
 
   constructor(options: ProbesOptions) {
     this.#options = options;
+  }
+
+  /** A payload of `PROBES_CHANNEL`: some process holds the model. */
+  heard(payload: string): void {
+    if (payload === '') return;
+    const { key, actor } = flightOf(payload);
+    if (actor === null) return;
+    const name = modelName(key);
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#beginsAtMs.set(name, Math.max(nowMs, this.#beginsAtMs.get(name) ?? nowMs));
   }
 
   /** A turn on the leg ended in this session: a probe that is due begins, or is put off until the model was left alone for a minute. */
@@ -52,10 +64,13 @@ export class Probes {
     const wanted = this.#wanted(leg, profile);
     if (wanted === null) return;
     const nowMs = this.#options.clock.monotonicMs();
-    const begins = this.#beginsAtMs.get(leg.name);
+    const name = modelName(modelKey(leg));
+    const begins = this.#beginsAtMs.get(name);
     if (begins !== undefined && begins > nowMs) return;
     const delayMs = begins === undefined ? 0 : Math.max(0, begins + PROBE_SPACING_MS - nowMs);
-    this.#beginsAtMs.set(leg.name, nowMs + delayMs);
+    // What the provider says is asked for by any later turn; only a ladder needs a model that is idle.
+    if (delayMs > 0 && !wanted.ladder) return;
+    this.#beginsAtMs.set(name, nowMs + delayMs);
     await this.begin(ref, leg, { ...wanted, delayMs: Math.ceil(delayMs), forced: false });
   }
 

@@ -55,6 +55,11 @@ export function modelKey(leg: Pick<Leg, 'provider' | 'baseUrl' | 'model'>): Mode
   return { provider: leg.provider, endpointDigest: blake3Hex(leg.baseUrl ?? ''), model: leg.model };
 }
 
+/** The key as one text. */
+export function modelName({ provider, endpointDigest, model }: ModelKey): string {
+  return `${provider}/${endpointDigest}/${model}`;
+}
+
 function metadataDigest(metadata: ModelMetadata): string {
   return blake3Hex(canonicalJson(metadata));
 }

@@ -137,7 +137,7 @@ describe.each(BACKENDS)('Postgres in trouble, with workers on %s', (backend) => 
   async function recordsOf(ref: SessionRef, turn: string) {
     // What the session's first turn stores for all, and what early calls teach, come as they come.
     return (await api.stack.records(ref, turn)).filter(
-      ({ kind }) => kind !== 'prefix' && kind !== 'capacity-feedback',
+      ({ kind }) => !['prefix', 'capacity-feedback', 'capacity-probe'].includes(kind),
     );
   }
 

@@ -192,8 +192,10 @@ export class Process implements Owner {
   /** A notice of the database. */
   hears(channel: string, payload: string): void {
     if (channel === LIMITS_CHANNEL) this.#deps.limiter.hear(payload);
-    if (channel === PROBES_CHANNEL) this.#deps.watch.hear(payload);
-    else this.#running.abort(payload);
+    else if (channel === PROBES_CHANNEL) {
+      this.#deps.watch.hear(payload);
+      this.#deps.probes.heard(payload);
+    } else this.#running.abort(payload);
   }
 
   get idle(): boolean {

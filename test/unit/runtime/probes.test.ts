@@ -4,6 +4,7 @@ import type { CapacityProfile } from '../../../src/context/capacity/profile.ts';
 import type { ProbeInput } from '../../../src/machines/probe-context.ts';
 import type { Leg } from '../../../src/providers/contract.ts';
 import { PROBE_DEFAULTS, type ProbeSettings, Probes } from '../../../src/runtime/probes.ts';
+import { modelKey } from '../../../src/runtime/profiles.ts';
 import { createSession } from '../../../src/runtime/sessions.ts';
 import { memoryParts, openProcess } from '../../support/one-process.ts';
 
@@ -89,6 +90,16 @@ describe('after a turn', () => {
     const doubted = profileOf(other, LOCAL, { measuredAgoMs: 0, needsReprobe: true });
     await other.probes.afterTurn(other.ref, LOCAL, doubted);
     expect(await other.begun()).toHaveLength(1);
+  });
+
+  it('CAP-03 one that another process held a moment ago is put off as well, and begins once the minute is over', async () => {
+    const world = await open();
+    const key = modelKey(LOCAL);
+    world.probes.heard(JSON.stringify({ key, holder: 'tenant/session/actor' }));
+    world.probes.heard(JSON.stringify({ key, holder: null }));
+    world.time.nowMs += 15_000;
+    await world.probes.afterTurn(world.ref, LOCAL, UNASKED(world, LOCAL));
+    expect((await world.begun()).map(({ delayMs }) => delayMs)).toEqual([45_000]);
   });
 
   it('CAP-03 one put off within the minute waits for its end as a timer, and is the only one that waits', async () => {
