@@ -11,6 +11,8 @@ export class RunningCalls {
   /** A job may come twice: each run has a controller of its own, and the end of one leaves the other in reach. */
   readonly #controllers = new Map<string, Set<AbortController>>();
   readonly #sinceMs = new Map<string, number>();
+  /** A job that was fetched before the process stopped may come after it told its calls to. */
+  #stopping = false;
 
   readonly #clock: Pick<Clock, 'monotonicMs'>;
 
@@ -23,6 +25,7 @@ export class RunningCalls {
     const controller = new AbortController();
     const runs = this.#controllers.get(key) ?? new Set();
     this.#controllers.set(key, runs.add(controller));
+    if (this.#stopping) controller.abort(new Error('the worker stops'));
     if (runs.size === 1) this.#sinceMs.set(key, this.#clock.monotonicMs());
     return {
       signal: controller.signal,
@@ -40,7 +43,9 @@ export class RunningCalls {
     for (const controller of this.#controllers.get(notice) ?? []) controller.abort(new Error('cancelled'));
   }
 
+  /** Every call, and every one that begins from then on. */
   abortAll(): void {
+    this.#stopping = true;
     for (const runs of this.#controllers.values())
       for (const controller of runs) controller.abort(new Error('the worker stops'));
   }
