@@ -91,10 +91,9 @@ export class ModelCalls {
 
   async #forTurn(call: ModelCall): Promise<Called> {
     const { cache } = this.#options;
-    const { leg } = call.bound;
-    const { provider, model, baseUrl: endpoint = '' } = leg;
-    const key = requestKey({ tenant: call.ref.tenant, provider, endpoint, model, request: call.request });
-    const lookup = await cache.lookup(key);
+    // The key is a digest of the whole request: nothing that a call without a cache has to pay for.
+    const key = cache.isOff ? null : keyOf(call);
+    const lookup = key === null ? 'not-looked' : await cache.lookup(key);
     const probe = probeOf(lookup);
     if (lookup !== 'not-looked' && lookup.hit !== null) return this.#fromCache(call, lookup, probe);
     if (lookup !== 'not-looked' && !lookup.mayCall) {
@@ -204,4 +203,9 @@ function continuedOf({ continues, messages }: ChatRequest): Pick<BodyOf<'work-re
   if (continues === undefined) return {};
   const sentDigest = blake3Hex(canonicalJson(messages.slice(continues.from)));
   return { continued: { messages: continues.from, sentDigest } };
+}
+
+function keyOf({ ref: { tenant }, bound: { leg }, request }: ModelCall): RequestKey {
+  const { provider, model, baseUrl: endpoint = '' } = leg;
+  return requestKey({ tenant, provider, endpoint, model, request });
 }

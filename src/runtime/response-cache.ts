@@ -63,6 +63,11 @@ export class ResponseCache {
     this.#process = new ProcessLayer(options.clock, options.limitBytes ?? PROCESS_LIMIT_BYTES);
   }
 
+  /** Nothing is looked for, and nothing kept. */
+  get isOff(): boolean {
+    return this.#options.settings.mode === 'off';
+  }
+
   async lookup(key: RequestKey): Promise<CacheLookup> {
     const { mode, layer } = this.#options.settings;
     if (mode === 'off' || mode === 'write-only') return 'not-looked';

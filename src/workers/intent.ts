@@ -34,7 +34,8 @@ async function performIntent(
     return { kind: 'failed', code: 'unknown_leg', message, drafts: [] };
   }
   const request: ChatRequest = { ...classifierRequest(visibleText(open.input)), thinking: 'off' };
-  const requestBytes = byteLength(canonicalJson(request));
+  const text = canonicalJson(request);
+  const requestBytes = byteLength(text);
   const called = await deps.calls.make({
     ref,
     turnId: open.turnId,
@@ -43,7 +44,7 @@ async function performIntent(
     attempt: claim.call.attempt,
     bound,
     request,
-    requestDigest: blake3Hex(canonicalJson(request)),
+    requestDigest: blake3Hex(text),
     requestBytes,
     prefixDigest: null,
     // A first estimate will do: the request is small, and what it really cost is known afterwards.
