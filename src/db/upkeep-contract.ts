@@ -55,22 +55,21 @@ export interface SweepResult {
   readonly unclaimed: readonly UnclaimedRow[];
 }
 
+/** The lists that follow from records alone. */
+export type RecordList =
+  | 'heads'
+  | 'turns'
+  | 'keys'
+  | 'evidence'
+  | 'packets'
+  | 'edges'
+  | 'presentations'
+  | 'prefixes'
+  | 'vectors'
+  | 'usage';
+
 /** Projections to write in the place of those that stand. Lists of records' projections are whole. */
-export interface Restoration
-  extends SessionRef,
-    Pick<
-      Projections,
-      | 'heads'
-      | 'turns'
-      | 'keys'
-      | 'evidence'
-      | 'packets'
-      | 'edges'
-      | 'presentations'
-      | 'prefixes'
-      | 'vectors'
-      | 'usage'
-    > {
+export interface Restoration extends SessionRef, Pick<Projections, RecordList> {
   readonly row: Projections['session'];
   /** Actors whose rows are to be made or mended. */
   readonly actors: readonly Omit<ActorRow, 'parkedReason'>[];

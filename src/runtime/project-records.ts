@@ -2,7 +2,15 @@
 import { packetMessages } from '../context/assemble/packet-piece.ts';
 import { weighMessages } from '../context/assemble/weigh.ts';
 import { termsOfCard } from '../context/relevance/terms.ts';
-import type { EvidenceRow, HeadRow, KeyRow, Projections, SessionRow, TurnRowState } from '../db/contract.ts';
+import type {
+  EvidenceRow,
+  HeadRow,
+  KeyRow,
+  Projections,
+  RecordList,
+  SessionRow,
+  TurnRowState,
+} from '../db/contract.ts';
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from '../ledger/kinds.ts';
@@ -11,20 +19,7 @@ import type { StoredRecord } from '../ledger/verify.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-type Made =
-  | 'session'
-  | 'heads'
-  | 'turns'
-  | 'keys'
-  | 'evidence'
-  | 'packets'
-  | 'edges'
-  | 'presentations'
-  | 'prefixes'
-  | 'vectors'
-  | 'usage';
-
-export type FromRecords = Pick<Projections, Made> & {
+export type FromRecords = Pick<Projections, 'session' | RecordList> & {
   /** Actors that a record says were parked: their events do not tell all of their revisions. */
   readonly parked: ReadonlySet<string>;
   /** How often each call was tried again, as `<turn>~<child>`. */
