@@ -37,6 +37,7 @@ const CONFINED = [
     folders: ['providers'],
     typesIn: ['sim'],
   },
+  { name: 'mcp', packages: ['@modelcontextprotocol/sdk'], folders: ['tools/mcp'], typesIn: [] },
 ];
 
 const PURE = ['ledger', 'intent', 'context', 'checks', 'machines'];

@@ -34,6 +34,7 @@ export function holdTool(held: HeldCall): Tool {
 /** The provider as it is; only its first text, its abort and its return are told. */
 export function heldProvider(provider: Provider, held: HeldCall): Provider {
   return {
+    searchesTools: provider.searchesTools,
     embed: null,
     describe: (options) => provider.describe(options),
     call: async (request, options) => {

@@ -89,7 +89,7 @@ async function measure(
   const asked = directives(turns);
   const plan = async (planning: Planning, round: number) => {
     const text = asked[round % asked.length] ?? '';
-    const { domains, ...reading } = readLexically(text);
+    const reading = readLexically(text);
     return planning.plan({
       ref,
       head,
@@ -101,7 +101,7 @@ async function measure(
       open: {
         ...unasked(turns + 1),
         input: [{ type: 'text', text }],
-        reading: { source: 'lexical', ...reading, domains: [...domains] },
+        reading,
       },
       workContract: null,
     });

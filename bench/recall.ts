@@ -13,7 +13,7 @@ import { byteLength, canonicalJson, type JsonObject } from '../src/ledger/json.t
 import { finalAnswer, visibleText } from '../src/ledger/view.ts';
 import type { Leg, Provider } from '../src/providers/contract.ts';
 import { createProvider } from '../src/providers/index.ts';
-import { sessionPrefix } from '../src/runtime/prefix.ts';
+import { sessionPrefix } from '../src/runtime/session-prefix.ts';
 import { type SimModel, startSimulator } from '../src/sim/index.ts';
 import { openConversation, SIMPLE_CONFIG } from '../test/support/conversation.ts';
 import { measure, memoryParts, openProcess } from '../test/support/one-process.ts';

@@ -92,6 +92,7 @@ async function openSession(services: Services): Promise<SessionRef> {
 /** Calls the tool twice, then answers; takes no time of its own. */
 export function instantModel(tool: string): Provider {
   return {
+    searchesTools: false,
     embed: null,
     call: (request) => Promise.resolve({ ok: true, reply: replyTo(request, tool) }),
     describe: () =>

@@ -29,14 +29,22 @@ export const CONTROL_ROUTES: readonly Route[] = [
   route({
     method: 'POST',
     path: '/v1/turns/:id/signals',
-    summary: 'Steer a turn, or decide what it waits for',
+    summary: 'Steer a turn, decide what it waits for, or give it the result of a call its client made',
     access: 'turns:write',
     missing: 'turn_not_found',
     body: signal,
     answers: {
       202: { description: 'The turn; what was sent is stored and will be applied.', schema: oneTurn },
     },
-    errors: ['turn_closed', 'turn_not_waiting', 'turn_parked', 'turn_elsewhere', 'busy'],
+    errors: [
+      'turn_closed',
+      'turn_not_waiting',
+      'call_not_found',
+      'call_answered',
+      'turn_parked',
+      'turn_elsewhere',
+      'busy',
+    ],
     handle: async (context, call) => {
       await signalTurn(context, call);
       return { status: 202, body: await shownTurn(context, call.caller.tenant, call.id) };

@@ -48,9 +48,11 @@ export const TURN_EVENTS = {
     source: 'live',
   },
   'step.discarded': {
-    meaning: 'The reply will not stand: drop what was shown of it.',
+    meaning:
+      'The reply will not stand: drop what was shown of it. Its provider failed (with attempt), or a check sent it back.',
     data: 'step, attempt, reason',
     source: 'live',
+    alsoFrom: ['nudge'],
   },
   'step.retrying': {
     meaning: 'A call failed and is tried again after a delay.',
@@ -68,9 +70,25 @@ export const TURN_EVENTS = {
     source: 'assistant-message',
   },
   'check.fired': {
-    meaning: 'A check of the reply had a finding.',
-    data: 'step, check, verdict',
+    meaning:
+      'A check of the reply had a finding, and what followed: redo (the reply goes back), withheld (a card is not shown), refused (the turn ends on the words of the system), noted.',
+    data: 'step, check, verdict, reasons',
     source: 'check-fired',
+  },
+  'turn.stated': {
+    meaning: 'The system answers in the place of the model: the reply of the step does not stand.',
+    data: 'step, check, text',
+    source: 'statement',
+  },
+  'surface.grown': {
+    meaning: 'Tools, skills or the list of a server join the requests from the next step on.',
+    data: 'step, by (found, named, called, activated or listed), tools, skills, server',
+    source: 'surface-grown',
+  },
+  'surface.misread': {
+    meaning: 'The model used a tool that the reading of the directive had not loaded.',
+    data: 'step, tool, act, domains',
+    source: 'misread',
   },
   'context.compacted': {
     meaning:
@@ -103,7 +121,7 @@ export const TURN_EVENTS = {
   },
   'turn.waiting': {
     meaning:
-      'A person must allow calls (approve or deny), or decide about calls whose outcome is unknown (decide), by a signal.',
+      'A person must allow calls (approve or deny) or decide about calls whose outcome is unknown (decide), or the client must make calls (tool_result), by a signal.',
     data: 'for, calls',
     source: 'turn-waiting',
   },
@@ -201,7 +219,7 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
     },
   })),
   'capacity-feedback': reader('capacity-feedback', (feedback) => {
-    if (feedback.reason === 'observed') return null;
+    if (feedback.reason !== 'over-length') return null;
     const { leg, reason, rejectedTokens, limitTokens } = feedback;
     return {
       type: 'turn.recovering',
@@ -230,9 +248,31 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
       tool_calls: toolCalls(content).map(({ id, name }, index) => ({ index, id, name })),
     },
   })),
-  'check-fired': reader('check-fired', ({ step, check, verdict }) => ({
+  'check-fired': reader('check-fired', ({ step, check, verdict, reasons }) => ({
     type: 'check.fired',
-    data: { step, check, verdict },
+    data: { step, check, verdict, ...(reasons === undefined ? {} : { reasons }) },
+  })),
+  nudge: reader('nudge', ({ step, check }) => ({
+    type: 'step.discarded',
+    data: { step, reason: check },
+  })),
+  statement: reader('statement', ({ step, check, text }) => ({
+    type: 'turn.stated',
+    data: { step, check, text },
+  })),
+  'surface-grown': reader('surface-grown', ({ step, by, tools, skills, server }) => ({
+    type: 'surface.grown',
+    data: {
+      step,
+      by,
+      tools,
+      ...(skills === undefined ? {} : { skills }),
+      ...(server === undefined ? {} : { server: server.name }),
+    },
+  })),
+  misread: reader('misread', ({ step, tool, act, domains }) => ({
+    type: 'surface.misread',
+    data: { step, tool, act, domains },
   })),
   packet: reader('packet', (packet) => ({
     type: 'context.compacted',

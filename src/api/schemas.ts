@@ -39,7 +39,7 @@ const planOptions = z.strictObject({
   maxTokens: z.int().positive().optional(),
   reserveTokens: count.optional(),
   reserve: oneOf('window', 'horizon').optional().describe('What the reply is charged to.'),
-  surface: oneOf('all').optional().describe('Every tool, deferred ones included.'),
+  surface: oneOf('all').optional().describe('Every tool is loaded from the start.'),
   promotedShare: z
     .number()
     .min(0)
@@ -132,6 +132,12 @@ export const signal = z.discriminatedUnion('type', [
       .describe('Run the calls whose outcome is unknown again, or tell the model that it is unknown.'),
   }),
   z.strictObject({ type: z.literal('steer'), input: turnInput.describe('Joins the turn at its next step.') }),
+  z.strictObject({
+    type: z.literal('tool_result'),
+    callId: name.describe('A call the turn waits for, as turn.waiting lists it or by its own id.'),
+    content: z.string(),
+    isError: z.boolean().optional().describe('The call failed; the model is told so.'),
+  }),
 ]);
 export type Signal = z.infer<typeof signal>;
 

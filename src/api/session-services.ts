@@ -27,7 +27,7 @@ export function sessionServices(services: Services): SessionServices {
     turns,
     planning,
     surface,
-    configs: new SessionConfigs(engine),
+    configs: engine.configs,
     profiles: services.legProfiles,
     requests: new RequestBuilder(planning, turns),
     ahead: new SummariesAhead(engine, planning, newId),

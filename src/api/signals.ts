@@ -1,7 +1,9 @@
-/** What a person tells a turn that has not ended: a decision it waits for, or something more to consider. */
+/** What a turn is told from outside: a decision it waits for, the result of a call its client made, or something more to consider. */
 import { TurnwrightError } from '../ledger/errors.ts';
+import { WAITING_FOR, type WaitingFor } from '../ledger/kinds.ts';
 import { askedBy } from '../runtime/accept.ts';
 import type { MachineEvent } from '../runtime/actor.ts';
+import { takeClientResult } from '../runtime/client-results.ts';
 import type { Delivered } from '../runtime/engine.ts';
 import { refuseUnmoved, steerOnce } from '../runtime/steer.ts';
 import type { ApiContext, Call } from './contract.ts';
@@ -9,15 +11,26 @@ import { refOf, theTurn, turnNotFound } from './found.ts';
 import { inputBlocks, type Signal } from './schemas.ts';
 import { snapshotOf } from './turn-state.ts';
 
-type Decision = Exclude<Signal, { type: 'steer' }>;
+type Decision = Exclude<Signal, { type: 'steer' | 'tool_result' }>;
 const MAX_RACES = 50;
+/** The signals that answer each question of a waiting turn. */
+const WANTED: Readonly<Record<WaitingFor, readonly Signal['type'][]>> = {
+  approval: ['approve', 'deny'],
+  outcome: ['decide'],
+  client: ['tool_result'],
+};
 
 export async function signalTurn(context: ApiContext, call: Call<Signal>): Promise<void> {
+  const { body, caller } = call;
   const row = await theTurn(context, call);
+  const ref = { ...refOf(caller.tenant, row), actor: row.turn };
+  if (body.type === 'tool_result') {
+    const { callId, content, isError = false } = body;
+    return takeClientResult(context.services.engine, ref, { callId, content, isError });
+  }
   if (row.status === 'closed') throw turnClosed(row.turn, row.outcome);
-  const ref = { ...refOf(call.caller.tenant, row), actor: row.turn };
-  if (call.body.type === 'steer') await steer(context, ref, call.body.input);
-  else await decide(context, ref, call.body);
+  if (body.type === 'steer') await steer(context, ref, body.input);
+  else await decide(context, ref, body);
 }
 
 type TurnRef = ReturnType<typeof refOf> & { readonly actor: string };
@@ -47,11 +60,12 @@ async function decide({ services: { engine } }: ApiContext, ref: TurnRef, decisi
       'turn_not_waiting',
       `Turn ${ref.actor} waits for no decision; it is ${phase}. Send one when its state is waiting.`,
     );
-  const wanted = context.waitingFor === 'outcome' ? 'decide' : 'approve or deny';
+  const question = WAITING_FOR.find((known) => known === context.waitingFor) ?? 'approval';
+  const wanted = WANTED[question];
   if (!wanted.includes(decision.type))
     throw new TurnwrightError(
       'turn_not_waiting',
-      `Turn ${ref.actor} does not wait for "${decision.type}"; it waits for a signal of the type ${wanted}.`,
+      `Turn ${ref.actor} does not wait for "${decision.type}"; it waits for a signal of the type ${wanted.join(' or ')}.`,
     );
   // One decision for each time it waits: of two at once, one is taken.
   const id = `decide.${loaded.actor.revision}`;

@@ -30,10 +30,11 @@ const REASONS: Readonly<Record<string, string>> = {
   internal: 'a defect of this program stopped it',
 };
 
-/** What a person is asked, by what the turn waits for. */
-const DECISIONS: Readonly<Record<string, string>> = {
-  approval: 'approve or deny its calls',
-  outcome: 'decide whether calls whose outcome is unknown run again',
+/** Who must do what, by what the turn waits for. */
+const AWAITED: Readonly<Record<string, string>> = {
+  approval: 'A person must approve or deny its calls',
+  outcome: 'A person must decide whether calls whose outcome is unknown run again',
+  client: 'The client must send the results of its calls (tool_result)',
 };
 
 export function whySentences(
@@ -96,8 +97,8 @@ function place({ state: name, behind, waiting_before }: WhyFacts): readonly stri
 
 function decision(turn: string, { state: name, waiting_for }: WhyFacts): readonly string[] {
   if (name !== 'waiting') return [];
-  const known = waiting_for !== null && Object.hasOwn(DECISIONS, waiting_for) ? DECISIONS[waiting_for] : null;
-  return [`A person must ${known ?? 'decide'}: POST /v1/turns/${turn}/signals.`];
+  const known = waiting_for !== null && Object.hasOwn(AWAITED, waiting_for) ? AWAITED[waiting_for] : null;
+  return [`${known ?? 'A person must decide'}: POST /v1/turns/${turn}/signals.`];
 }
 
 function calls({ calls: all }: WhyFacts): readonly string[] {

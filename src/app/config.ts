@@ -11,9 +11,13 @@ import { PROBE_DEFAULTS, type ProbeSettings } from '../runtime/probes.ts';
 import { limitKey } from '../runtime/rate-limiter.ts';
 import { RESPONSE_CACHE_DEFAULTS, type ResponseCacheSettings } from '../runtime/response-cache.ts';
 import type { Tool } from '../tools/contract.ts';
+import type { McpServers } from '../tools/mcp/settings.ts';
+import type { StopCondition } from '../tools/stop-condition.ts';
 import type { SidePurpose } from '../workers/deps.ts';
+import { INTENT_DEFAULTS, type IntentSettings } from '../workers/intent.ts';
 import { configFromEnvironment, type Environment } from './config/environment.ts';
 import { configFromFile } from './config/file.ts';
+import { mcpServersOf } from './config/mcp.ts';
 import { configInvalid, suggestion } from './config/refusal.ts';
 import type { ConfigInput, LogLevel } from './config/schema.ts';
 
@@ -62,6 +66,8 @@ export interface Config {
   readonly ladders: Readonly<Record<string, readonly string[]>>;
   readonly defaultLeg?: string;
   readonly tools: readonly Tool[];
+  /** What must hold before a turn may end. */
+  readonly stopConditions: readonly StopCondition[];
   /** Kinds of card beside the built-in ones. */
   readonly cards: readonly CardDefinition[];
   readonly pools: Readonly<Record<Pool, PoolSettings>>;
@@ -75,10 +81,17 @@ export interface Config {
   /** Prices by model; they win over the catalogue's. */
   readonly pricing: Readonly<Record<string, ListPrice>>;
   readonly responseCache: ResponseCacheSettings;
-  readonly intent: { readonly escalate: boolean };
+  /** `escalate`: a directive that its words leave unclear is read by a classifier. */
+  readonly intent: IntentSettings & { readonly escalate: boolean };
   /** `startHere`: a process that serves the pool of a turn's next call, and has a slot free, starts it without the queue. */
   readonly calls: { readonly startHere: boolean };
+  /** `allow`: hosts, as `host` or `host:port`, that requests of tools may reach on a private network. */
+  readonly outbound: { readonly allow: readonly string[] };
   readonly limits: Limits;
+  /** Absent: no tool of another program is at hand. */
+  readonly mcp?: { readonly servers: McpServers };
+  /** `dirs`: absolute paths of folders of skills. */
+  readonly skills?: { readonly dirs: readonly string[] };
 }
 
 const DEFAULT_QUEUE_NAMESPACE = 'turnwright_queue';
@@ -149,6 +162,7 @@ function withDefaults(input: ConfigInput, cwd: string): Config {
     legs: (input.legs ?? []).map((leg) => ({ timeoutMs: DEFAULT_CALL_TIMEOUT_MS, ...leg })),
     ladders: input.ladders ?? {},
     tools: input.tools ?? [],
+    stopConditions: input.stopConditions ?? [],
     cards: input.cards ?? [],
     pools: poolsOf(input.pools ?? {}),
     probe: { ...PROBE_DEFAULTS, ...input.probe },
@@ -156,10 +170,20 @@ function withDefaults(input: ConfigInput, cwd: string): Config {
     modelMapping: input.modelMapping ?? {},
     pricing: input.pricing ?? {},
     responseCache: { ...RESPONSE_CACHE_DEFAULTS, ...input.responseCache },
-    intent: { escalate: false, ...input.intent },
+    intent: intentOf(input.intent ?? {}),
     calls: { startHere: false, ...input.calls },
+    outbound: { allow: [], ...input.outbound },
     limits: { ...DEFAULT_LIMITS, ...input.limits },
+    ...(input.mcp === undefined ? {} : { mcp: { servers: mcpServersOf(input.mcp.servers, cwd) } }),
+    ...(input.skills === undefined
+      ? {}
+      : { skills: { dirs: input.skills.dirs.map((dir) => resolve(cwd, dir)) } }),
   };
+}
+
+function intentOf({ escalate = false, ...settings }: NonNullable<ConfigInput['intent']>): Config['intent'] {
+  const legs = escalate === 'local' ? 'local' : INTENT_DEFAULTS.legs;
+  return { ...INTENT_DEFAULTS, ...settings, legs, escalate: escalate !== false };
 }
 
 function poolsOf(given: Partial<Record<Pool, PoolSettings>>): Record<Pool, PoolSettings> {

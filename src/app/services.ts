@@ -39,6 +39,8 @@ import { TurnCache } from '../runtime/turn-cache.ts';
 import { TurnVectors } from '../runtime/turn-vectors.ts';
 import { builtinTools } from '../tools/builtins/index.ts';
 import { cardTool } from '../tools/cards.ts';
+import { createMcpBroker, type McpBroker, mcpTool } from '../tools/mcp/index.ts';
+import { activateSkillTool, loadSkills } from '../tools/skills/index.ts';
 import { createToolSurface, type ToolSurface } from '../tools/surface.ts';
 import { catalogueFacts, rates } from './catalogue.ts';
 import { systemClock } from './clock.ts';
@@ -108,9 +110,14 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   const afterSweep = () => watch.look();
   sweeper = openSweeper(config, { upkeep, queue, admission, afterSweep, onError });
   const cards = createCards([...BUILTIN_CARDS, ...config.cards]);
+  const broker = openBroker(config, logger);
+  const surface = toolsOf(cards, config, broker);
   const profiles = new PostgresProfiles(pool);
   const newId = (): string => uuidv7(Date.now(), randomBytes(16));
-  const opened = openEngine({ store, admission, cards }, { config, pool, workerId: newId(), onError });
+  const opened = openEngine(
+    { store, admission, cards, surface },
+    { config, pool, workerId: newId(), onError },
+  );
   return {
     config,
     logger,
@@ -128,13 +135,14 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     ...opened,
     legProfiles: openProfiles(config, profiles, { logger, onError }),
     probes: new Probes({ engine: opened.engine, settings: config.probe, clock: systemClock, newId }),
-    surface: toolsOf(cards, config),
+    surface,
     sweeper,
     newId,
     close: async () => {
       await sweeper.stop();
       admission.close();
       await opened.vectors?.stop();
+      await broker?.close();
       await bus.close();
       await queue.close();
       await notices.close();
@@ -145,7 +153,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
 
 /** The engine, and what this process keeps of turns for the requests to come. */
 function openEngine(
-  parts: Pick<EngineOptions, 'store' | 'admission' | 'cards'>,
+  parts: Pick<EngineOptions, 'store' | 'admission' | 'cards' | 'surface'>,
   { config, pool, workerId, onError }: EngineParts,
 ): Pick<Services, 'engine' | 'turns' | 'planning' | 'vectors' | 'workerId' | 'limiter'> {
   const turns = new TurnCache(parts.store);
@@ -185,9 +193,30 @@ function openVectors(
   return new TurnVectors({ engine, store: new PostgresTurnVectors(pool), calls, onError });
 }
 
-/** Every tool of the deployment: what is built in, a tool for each card, and what the configuration adds. */
-function toolsOf({ all }: Cards, { tools }: Config): ToolSurface {
-  return createToolSurface([...builtinTools(), ...all.map(cardTool), ...tools]);
+/** null where no server is configured. Servers are started by the first call that needs them, never here. */
+function openBroker({ mcp }: Config, logger: Logger): McpBroker | null {
+  if (mcp === undefined) return null;
+  return createMcpBroker({
+    servers: mcp.servers,
+    lookup: (name) => process.env[name],
+    clock: systemClock,
+    onNote: ({ server, text }) => logger.debug({ server, text }, 'an MCP server says'),
+  });
+}
+
+/** Every tool of the deployment: what is built in, one for each card, for skills and servers, and what is configured. */
+function toolsOf(
+  { all }: Cards,
+  { tools, skills: { dirs } = { dirs: [] }, mcp }: Config,
+  broker: McpBroker | null,
+): ToolSurface {
+  const skills = loadSkills(dirs);
+  const reaching = [
+    ...(skills.all.length === 0 ? [] : [activateSkillTool(skills)]),
+    ...(broker === null || mcp === undefined ? [] : [mcpTool(broker, mcp.servers)]),
+  ];
+  const given = [...builtinTools(), ...all.map(cardTool), ...reaching, ...tools];
+  return createToolSurface(given, { skills, servers: broker?.servers ?? [] });
 }
 
 function openPools(url: string, onError: (error: unknown) => void) {

@@ -11,7 +11,6 @@ import { ProbeWatch } from '../runtime/probe-watch.ts';
 import { RequestBuilder } from '../runtime/request.ts';
 import { ResponseCache } from '../runtime/response-cache.ts';
 import { RunningCalls } from '../runtime/running-calls.ts';
-import { SessionConfigs } from '../runtime/sessions.ts';
 import { PoolSlots } from '../runtime/slots.ts';
 import { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import { poolHandlers, type WorkerDeps } from '../workers/index.ts';
@@ -164,7 +163,7 @@ function workerDeps(services: Services, host: WorkerDeps['host'], overrides: Wor
   const leg = overrides.leg ?? createLegs(config.legs, (name) => process.env[name]);
   return {
     host,
-    configs: new SessionConfigs(engine),
+    configs: engine.configs,
     profiles: services.legProfiles,
     requests: new RequestBuilder(planning, turns),
     ahead: new SummariesAhead(engine, planning, newId),
@@ -189,10 +188,13 @@ function workerDeps(services: Services, host: WorkerDeps['host'], overrides: Wor
     flights,
     turns,
     surface,
+    conditions: config.stopConditions,
     bus,
     root: config.root,
     newId,
     leg,
     sideLeg: sideLegs(config, leg),
+    intent: config.intent,
+    outbound: { allow: config.outbound.allow, secret: (name) => process.env[name], clock },
   };
 }

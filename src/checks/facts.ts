@@ -1,16 +1,46 @@
 /** What checks say of a reply: small facts with reason codes. Text never enters a machine. */
+import type { Check } from '../ledger/kinds.ts';
+
+/** What a check found in a final text, and what it was about, where it was about something. */
+export interface Finding {
+  readonly check: Check;
+  /** Tools it names. */
+  readonly tools?: readonly string[];
+  /** The turn it names. */
+  readonly turn?: number;
+  /** Reason codes, or faults in short words. */
+  readonly reasons?: readonly string[];
+}
+
+/** A card that a check keeps from being made, by the index of its call. */
+export interface Withheld extends Finding {
+  readonly index: number;
+}
+
+/** All by index. What is in none of these runs as a job. */
+export interface CalledTools {
+  readonly kind: 'calls';
+  readonly admitted: number;
+  /** Those that a person must allow. */
+  readonly approvals: readonly number[];
+  /** Answered without a job. */
+  readonly inHop: readonly number[];
+  /** Made by the client. */
+  readonly byClient: readonly number[];
+  readonly withheld: readonly Withheld[];
+  /** In-hop calls that will be refused for what they hold. */
+  readonly unfit: readonly number[];
+  /** Nothing but cards that were shown before, or that a check withholds. */
+  readonly idle: boolean;
+  /** The turn has shown a card. */
+  readonly shown: boolean;
+}
 
 export type StepFacts =
-  /** `degraded`: it rests on a packet that a summariser should have written and did not. */
-  | { readonly kind: 'answer'; readonly degraded: boolean }
-  | { readonly kind: 'empty' }
-  /** `inHop`: calls, by index, that are answered without a job. */
-  | {
-      readonly kind: 'calls';
-      readonly admitted: number;
-      readonly approvals: number;
-      readonly inHop: readonly number[];
-    }
+  /** `degraded`: it rests on a packet that a summariser should have written and did not. `findings` in the order in which they count. */
+  | { readonly kind: 'answer'; readonly degraded: boolean; readonly findings: readonly Finding[] }
+  | { readonly kind: 'empty'; readonly shown: boolean }
+  | CalledTools
   /** The plan wants a packet that is not stored; no model was called. */
   | {
       readonly kind: 'packet-wanted';

@@ -86,7 +86,19 @@ export class TurnHandle {
     return this.#post('/cancel', {});
   }
 
-  /** Answers a turn that waits for a person. */
+  /**
+   * Gives the turn the result of a call that its client makes. `callId` is the call's own, or as the event `turn.waiting`
+   * lists it. The same result again changes nothing.
+   */
+  async toolResult(
+    callId: string,
+    content: string,
+    { isError = false }: { readonly isError?: boolean } = {},
+  ): Promise<Turn> {
+    return this.signal({ type: 'tool_result', callId, content, isError });
+  }
+
+  /** Answers a turn that waits for a person or its client, or joins it with more to consider. */
   async signal(signal: Signal): Promise<Turn> {
     return this.#post('/signals', signal);
   }

@@ -41,6 +41,8 @@ export interface Continuation {
 export interface ChatRequest {
   readonly system: string;
   readonly tools: readonly ToolDefinition[];
+  /** Tools that are not loaded: sent by a wire whose provider searches them itself, and by no other. */
+  readonly deferred?: readonly ToolDefinition[];
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
   readonly cache?: CacheHints;

@@ -1,7 +1,7 @@
 /** A closed turn in a line: made from its records when it closes, and never by a model. */
 import { byteLength, canonicalJson, type Json } from '../ledger/json.ts';
 import type { TracedCall, TurnCard } from '../ledger/turn-card.ts';
-import { type TurnView, toolCalls, visibleText } from '../ledger/view.ts';
+import { isDiscarded, type TurnView, toolCalls, visibleText } from '../ledger/view.ts';
 import { digestOf, narrationOf } from './assemble/full-record.ts';
 import { escapeMarkers } from './assemble/markers.ts';
 import { firstSentence } from './first-sentence.ts';
@@ -17,7 +17,7 @@ export function buildCard(turn: TurnView, fullBytes: number): TurnCard {
   const card = {
     number: turn.number,
     asked: inShort(visibleText(turn.input)),
-    did: turn.steps.flatMap((step) => traced(step)),
+    did: turn.steps.filter((step) => !isDiscarded(turn, step)).flatMap((step) => traced(step)),
     presentations: turn.presentations.map((made) => ({
       id: made.presentation,
       type: made.type,
@@ -69,7 +69,13 @@ function quoted(narration: string): string {
   return `“${words.slice(0, LINE_NARRATION_WORDS).join(' ')} …”`;
 }
 
+/** An answer as a card has it. */
+export function shortAnswer(text: string): string {
+  return inShort(text);
+}
+
 function narration(turn: TurnView): string {
+  if (turn.statement !== null) return inShort(turn.statement.text);
   const last = turn.steps.at(-1);
   if (last === undefined || last.nudge !== null || toolCalls(last.content).length > 0) return '';
   return inShort(narrationOf(turn, last));

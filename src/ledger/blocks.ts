@@ -1,8 +1,9 @@
 /** The content blocks of a conversation, as the ledger stores them and every wire renders them. */
 import { z } from 'zod';
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 export const json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), json);
 
 export const textBlock = z.strictObject({ type: z.literal('text'), text: z.string() });
 
@@ -33,6 +34,16 @@ export const thinkingBlock = z.strictObject({
   signedBy: z.string().optional(),
 });
 
+/**
+ * What a feature of the provider's own put into a reply, such as a search that it ran itself. `by` is the kind of
+ * provider; `data`, in that kind's form, goes back to it unmodified or is left out. It is neither text nor a call.
+ */
+export const nativeBlock = z.strictObject({
+  type: z.literal('native'),
+  by: z.string(),
+  data: jsonObject,
+});
+
 export const toolResultBlock = z.strictObject({
   type: z.literal('tool_result'),
   callId: z.string(),
@@ -42,12 +53,18 @@ export const toolResultBlock = z.strictObject({
 });
 
 export const inputBlock = z.discriminatedUnion('type', [textBlock, imageBlock]);
-export const assistantBlock = z.discriminatedUnion('type', [textBlock, toolCallBlock, thinkingBlock]);
+export const assistantBlock = z.discriminatedUnion('type', [
+  textBlock,
+  toolCallBlock,
+  thinkingBlock,
+  nativeBlock,
+]);
 
 export type TextBlock = z.infer<typeof textBlock>;
 export type ImageBlock = z.infer<typeof imageBlock>;
 export type ToolCallBlock = z.infer<typeof toolCallBlock>;
 export type ThinkingBlock = z.infer<typeof thinkingBlock>;
+export type NativeBlock = z.infer<typeof nativeBlock>;
 export type ToolResultBlock = z.infer<typeof toolResultBlock>;
 export type InputBlock = z.infer<typeof inputBlock>;
 export type AssistantBlock = z.infer<typeof assistantBlock>;

@@ -26,6 +26,7 @@ export const ERROR_CATALOGUE = {
   not_found: { status: 404, retryable: false, meaning: 'No such route.' },
   session_not_found: { status: 404, retryable: false, meaning: 'No such session for this tenant.' },
   turn_not_found: { status: 404, retryable: false, meaning: 'No such turn for this tenant.' },
+  call_not_found: { status: 404, retryable: false, meaning: 'The turn has no such tool call.' },
   step_not_found: { status: 404, retryable: false, meaning: 'No request of that step was sent with a plan.' },
   presentation_not_found: { status: 404, retryable: false, meaning: 'No such card in this session.' },
   link_not_found: {
@@ -46,7 +47,8 @@ export const ERROR_CATALOGUE = {
     meaning: 'The head runs a turn and the mode forbids waiting.',
   },
   turn_closed: { status: 409, retryable: false, meaning: 'The turn has ended.' },
-  turn_not_waiting: { status: 409, retryable: false, meaning: 'The turn waits for no decision.' },
+  turn_not_waiting: { status: 409, retryable: false, meaning: 'The turn does not wait for what was sent.' },
+  call_answered: { status: 409, retryable: false, meaning: 'The call has another result already.' },
   turn_not_stuck: {
     status: 409,
     retryable: false,

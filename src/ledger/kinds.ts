@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { assistantBlock, inputBlock, json } from './blocks.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { presentation } from './presentation.ts';
+import { reading } from './reading.ts';
 import { LINK_KINDS, turnCard } from './turn-card.ts';
 import { workReceipt } from './work-receipt.ts';
 
@@ -18,8 +19,11 @@ export { CALL_PURPOSES, type CallPurpose } from './work-receipt.ts';
 export const TURN_MODES = ['enqueue', 'steer', 'interrupt', 'reject'] as const;
 export type TurnMode = (typeof TURN_MODES)[number];
 
-/** What a waiting turn needs a person for: consent to a call, or what to do about one whose outcome is unknown. */
-export const WAITING_FOR = ['approval', 'outcome'] as const;
+/**
+ * What a waiting turn needs from outside: consent to a call, what to do about one whose outcome is unknown, or the
+ * result of one that the client makes itself.
+ */
+export const WAITING_FOR = ['approval', 'outcome', 'client'] as const;
 export type WaitingFor = (typeof WAITING_FOR)[number];
 
 export const DECISIONS = ['approve', 'deny', 'rerun', 'report'] as const;
@@ -34,8 +38,32 @@ export const TOOL_STATUSES = [
   'too_many_calls',
   'denied',
   'outcome_unknown',
+  /** A check kept the call from being made. */
+  'withheld',
 ] as const;
 export type ToolStatus = (typeof TOOL_STATUSES)[number];
+
+/** What may be wrong with a reply, in the words of records, events and metrics. */
+export const CHECKS = [
+  'empty-step',
+  'repeated-card',
+  'freshness',
+  'topic-mismatch',
+  'uncited-source',
+  'drift',
+  'call-in-prose',
+  'grounding',
+  'malformed-fence',
+  'repeated-fence',
+  'presentation',
+  'stop-gate',
+  'tool-repair',
+] as const;
+export type Check = (typeof CHECKS)[number];
+
+/** What followed: the reply goes back, a card is kept from being made, the turn closes on the system's words, or it is only noted. */
+export const VERDICTS = ['redo', 'withheld', 'refused', 'noted'] as const;
+export type Verdict = (typeof VERDICTS)[number];
 
 const count = z.int().nonnegative();
 
@@ -95,12 +123,7 @@ const PROTOCOL = {
     retryOf: z.uuid().optional(),
   }),
   'turn-context': z.strictObject({ utc: z.string(), timezone: z.string(), locale: z.string().optional() }),
-  reading: z.strictObject({
-    source: z.enum(['lexical', 'classifier']),
-    act: z.string(),
-    domains: z.array(z.string()),
-    confidence: z.number(),
-  }),
+  reading,
   /** A message for the running turn; a model reads it once a `turn-steered` record took it up. */
   steering: z.strictObject({ input: z.array(inputBlock).min(1), asked }),
   /** From step `step` on, requests carry the first `upTo` steering messages. */
@@ -121,6 +144,8 @@ const PROTOCOL = {
     spentTokens: z.number(),
     leftOut: count,
     prefixDigest: z.string(),
+    /** Tools beyond the always loaded ones that the prefix held when the turn was planned. */
+    loaded: z.array(z.string()).exactOptional(),
     /** Over-length refusals the turn had met when it was planned. */
     rejections: count,
     profile: data,
@@ -152,13 +177,54 @@ const PROTOCOL = {
     files: z.array(z.strictObject({ kind: z.enum(['read', 'wrote']), path: z.string() })).optional(),
   }),
   'evidence-body': z.strictObject({ evidence: z.string(), content: z.string() }),
-  nudge: z.strictObject({ step: count, check: z.enum(['empty-step']) }),
+  /** The reply of the step goes back with a word on what was wrong; what it was about, where it was about something. */
+  nudge: z.strictObject({
+    step: count,
+    check: z.enum(CHECKS),
+    /** Tools it names. */
+    tools: z.array(z.string()).exactOptional(),
+    /** The turn it names. */
+    turn: count.exactOptional(),
+    /** Reason codes, or faults in words. */
+    reasons: z.array(z.string()).exactOptional(),
+  }),
+  /** What a check that closes a turn has to say of what it found. */
+  finding: z.strictObject({
+    step: count,
+    check: z.enum(CHECKS),
+    /** The last figure that was recorded of what is asked, and when. */
+    figure: z.strictObject({ text: z.string(), turn: count, utc: z.string() }).exactOptional(),
+  }),
+  /** The answer is the system's: the reply of the step does not stand. */
+  statement: z.strictObject({ step: count, check: z.enum(CHECKS), text: z.string() }),
+  /** The next request's prefix holds these, too: tools and skills that were found or used, tools a server was seen to have. */
+  'surface-grown': z.strictObject({
+    step: count,
+    by: z.enum(['found', 'named', 'called', 'activated', 'listed']),
+    tools: z.array(z.string()),
+    skills: z.array(z.string()).exactOptional(),
+    server: z
+      .strictObject({ name: z.string(), digest: z.string(), tools: z.array(z.string()) })
+      .exactOptional(),
+  }),
   presentation,
   packet: z.strictObject({ from: count, to: count, text: z.string(), quality: packetQuality }),
   /** Turns up to `behind`, and the steps of this turn up to `throughStep`, leave the requests: `text` stands for them. */
   reset: z.strictObject({ behind: count, throughStep: count, text: z.string(), quality: packetQuality }),
   /** The stable part of requests, once for each digest. */
-  prefix: z.strictObject({ digest: z.string(), system: z.string(), tools: z.array(toolDefinition) }),
+  prefix: z.strictObject({
+    digest: z.string(),
+    system: z.string(),
+    tools: z.array(toolDefinition),
+    /** Definitions that only a wire with a search of its own is sent. */
+    deferred: z.array(toolDefinition).exactOptional(),
+    /** Skills whose text the system text holds. */
+    skills: z.array(z.string()).exactOptional(),
+    /** Servers with the tools they were seen to have. */
+    servers: z
+      .array(z.strictObject({ name: z.string(), digest: z.string(), tools: z.array(z.string()) }))
+      .exactOptional(),
+  }),
   /** A link that a person or a better reading took back. */
   'link-retracted': z.strictObject({
     turn: count,
@@ -182,6 +248,14 @@ const PROTOCOL = {
       tokensPerByte: z.number(),
       horizonTokens: count,
     }),
+    /** An instruction was missed near the horizon. */
+    z.strictObject({
+      leg: z.string(),
+      reason: z.literal('missed-instruction'),
+      check: z.enum(CHECKS),
+      requestTokens: count,
+      horizonTokens: count,
+    }),
   ]),
   'turn-vector': z.strictObject({ turn: z.uuid(), model: z.string(), vector: z.base64() }),
   'turn-closed': z.strictObject({
@@ -197,7 +271,14 @@ const PROTOCOL = {
 const DISPLAY = {
   /** A leg gave no answer; the same request went to the next. */
   'route-fallback': z.strictObject({ step: count, from: z.string(), to: z.string(), code: z.string() }),
-  'check-fired': z.strictObject({ step: count, check: z.string(), verdict: z.string() }),
+  'check-fired': z.strictObject({
+    step: count,
+    check: z.enum(CHECKS),
+    verdict: z.enum(VERDICTS),
+    reasons: z.array(z.string()).exactOptional(),
+  }),
+  /** The model used a tool that the reading had not loaded. */
+  misread: z.strictObject({ step: count, tool: z.string(), act: z.string(), domains: z.array(z.string()) }),
   'turn-waiting': z.strictObject({ for: z.enum(WAITING_FOR), calls: z.array(z.string()) }),
   'turn-decided': z.strictObject({ for: z.enum(WAITING_FOR), decision: z.enum(DECISIONS) }),
   'call-retrying': z.strictObject({ child: z.string(), attempt: count, code: z.string(), delayMs: count }),

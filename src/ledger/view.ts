@@ -25,6 +25,7 @@ export const RENDERED_KINDS: readonly RecordKind[] = [
   'tool-result',
   'nudge',
   'presentation',
+  'statement',
   'turn-closed',
 ];
 
@@ -40,7 +41,7 @@ export interface StepView {
   readonly kept: BodyOf<'assistant-message'>['kept'] | null;
   /** By call index; a call not answered yet has no entry. */
   readonly results: ReadonlyMap<number, BodyOf<'tool-result'>>;
-  /** Set when the reply was sent back with a nudge: it is discarded, the nudge stands in its place. */
+  /** Set when the reply was sent back: it is discarded, the nudge stands in its place. */
   readonly nudge: BodyOf<'nudge'> | null;
 }
 
@@ -58,6 +59,12 @@ export interface TurnView {
   readonly steering: readonly (readonly InputBlock[])[];
   /** Which step took up the messages up to which. */
   readonly steered: readonly BodyOf<'turn-steered'>[];
+  /** What its checks found, in order. */
+  readonly findings: readonly BodyOf<'finding'>[];
+  /** The system's answer, where a check closed the turn: the reply of its step does not stand. */
+  readonly statement: BodyOf<'statement'> | null;
+  /** How the prefix grew, in order. */
+  readonly growths: readonly BodyOf<'surface-grown'>[];
   /** Cards in the order they were made. */
   readonly presentations: readonly Presentation[];
   /** The newest reset of this turn, with the record it stands in. */
@@ -74,9 +81,11 @@ export interface TurnView {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type StepDraft = Mutable<Omit<StepView, 'results'>> & { results: Map<number, BodyOf<'tool-result'>> };
 type TurnDraft = Mutable<
-  Omit<TurnView, 'steps' | 'rejections' | 'steering' | 'steered' | 'presentations'>
+  Omit<TurnView, 'steps' | 'rejections' | 'steering' | 'steered' | 'presentations' | 'findings' | 'growths'>
 > & {
   presentations: Presentation[];
+  findings: BodyOf<'finding'>[];
+  growths: BodyOf<'surface-grown'>[];
   steps: StepDraft[];
   rejections: OverLength[];
   steering: (readonly InputBlock[])[];
@@ -129,6 +138,9 @@ function blank(number: number): TurnDraft {
     steps: [],
     steering: [],
     steered: [],
+    findings: [],
+    statement: null,
+    growths: [],
     presentations: [],
     reset: null,
     metadata: undefined,
@@ -171,6 +183,15 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
       stepOf(turn, record, nudge.step).nudge = nudge;
       return;
     }
+    case 'finding':
+      turn.findings.push(record.body as BodyOf<'finding'>);
+      return;
+    case 'statement':
+      turn.statement = record.body as BodyOf<'statement'>;
+      return;
+    case 'surface-grown':
+      turn.growths.push(record.body as BodyOf<'surface-grown'>);
+      return;
     case 'steering':
       turn.steering.push((record.body as BodyOf<'steering'>).input);
       return;
@@ -228,8 +249,15 @@ export function visibleText(content: readonly (AssistantBlock | InputBlock)[]): 
     .join('');
 }
 
-/** The turn's answer: the text of its last step, unless that step was empty, called tools or was sent back. */
+/** Whether the reply of a step counts for nothing: it was sent back, or the system answered in its place before its calls were made. */
+export function isDiscarded({ statement }: TurnView, { step, nudge }: StepView): boolean {
+  if (nudge !== null) return true;
+  return statement !== null && statement.step === step && statement.check !== 'tool-repair';
+}
+
+/** The turn's answer: the system's, else the text of its last step, unless that was empty, called tools or was sent back. */
 export function finalAnswer(turn: TurnView): string | null {
+  if (turn.statement !== null) return turn.statement.text;
   const last = turn.steps.at(-1);
   if (last === undefined || last.nudge !== null || toolCalls(last.content).length > 0) return null;
   const text = visibleText(last.content);

@@ -1,7 +1,8 @@
 /** What a turn carries from event to event, what happens to it, and what follows for its batch of calls. Pure. */
-import type { CallFailure, StepFacts } from '../checks/facts.ts';
+import type { CallFailure, StepFacts, Withheld } from '../checks/facts.ts';
 import { decidedToolChild, HANDOFF_CHILD, summaryChild, toolChild } from '../ledger/ids.ts';
-import type { Outcome, RecordDraft, ToolStatus, WaitingFor } from '../ledger/kinds.ts';
+import type { Check, Outcome, RecordDraft, ToolStatus, WaitingFor } from '../ledger/kinds.ts';
+import { type Judged, judgedBatch, judgedCalls, UNJUDGED } from './turn-verdict.ts';
 
 export interface TurnInput {
   readonly stepBudget: number;
@@ -12,7 +13,7 @@ export interface TurnInput {
   readonly weak: boolean;
 }
 
-export interface TurnContext extends TurnInput {
+export interface TurnContext extends TurnInput, Judged {
   /** Steps begun. */
   readonly step: number;
   readonly emptyInARow: number;
@@ -33,6 +34,11 @@ export interface TurnContext extends TurnInput {
   readonly batch: readonly number[];
   /** Calls of the batch whose outcome is unknown and whose tool asks a person about it, by index. */
   readonly undecided: readonly number[];
+  /** Calls of the batch that the client makes and has not answered, by index. */
+  readonly awaited: readonly number[];
+  /** Calls of the batch that worked, and those that failed in a way the model could mend. */
+  readonly worked: number;
+  readonly failed: number;
   /** Decisions of the turn about such calls. */
   readonly rounds: number;
   readonly waitingFor: WaitingFor | null;
@@ -41,6 +47,7 @@ export interface TurnContext extends TurnInput {
 }
 
 export const FRESH_TURN: Omit<TurnContext, keyof TurnInput> = {
+  ...UNJUDGED,
   step: 0,
   emptyInARow: 0,
   overLength: 0,
@@ -53,6 +60,9 @@ export const FRESH_TURN: Omit<TurnContext, keyof TurnInput> = {
   pending: [],
   batch: [],
   undecided: [],
+  awaited: [],
+  worked: 0,
+  failed: 0,
   rounds: 0,
   waitingFor: null,
   facts: null,
@@ -67,6 +77,8 @@ export type TurnEvent =
   | { readonly type: 'turn.deny' }
   | { readonly type: 'turn.rerun' }
   | { readonly type: 'turn.report' }
+  /** The client made a call; its result is in the ledger. */
+  | { readonly type: 'turn.client-result'; readonly step: number; readonly index: number }
   | { readonly type: 'turn.deadline' }
   | { readonly type: 'turn.waited' }
   | { readonly type: 'turn.summary-late' }
@@ -79,6 +91,16 @@ export type RecordParams = Omit<RecordDraft, 'turnId'>;
 export interface AnswerParams {
   readonly step: number;
   readonly calls: readonly number[];
+  /** Those of them that a check keeps from being made. */
+  readonly withheld: readonly Withheld[];
+  /** Nothing worked in the batch before. */
+  readonly again: boolean;
+}
+
+/** The system answers in the place of the step's reply. */
+export interface StateParams {
+  readonly step: number;
+  readonly check: Check;
 }
 
 export interface CloseParams {
@@ -91,6 +113,8 @@ export interface CloseParams {
 export interface ToolOutput {
   readonly index: number;
   readonly status: ToolStatus | 'undecided';
+  /** It failed in a way the model could mend. */
+  readonly failed?: boolean;
 }
 
 export type ToolInput = {
@@ -100,6 +124,8 @@ export type ToolInput = {
   readonly denied: boolean;
   /** What a person decided about a call whose outcome was unknown. */
   readonly decided: 'rerun' | 'report' | null;
+  /** Nothing worked in the batch before: a failure brings the tool's schema with it. */
+  readonly again: boolean;
 };
 
 export const childOf = (event: TurnEvent): string =>
@@ -109,8 +135,6 @@ export const failureOf = (event: TurnEvent): string =>
 
 export const budgetReason = ({ facts }: TurnContext): string =>
   facts?.kind === 'budget-spent' ? `${facts.budget}_budget` : 'budget';
-
-type Batch = Pick<TurnContext, 'pending' | 'batch' | 'undecided' | 'rounds'>;
 
 /** What a summary is asked for: turns that left the requests, or the steps of this turn that must. */
 export type SummaryInput =
@@ -155,14 +179,31 @@ export interface SummaryOutput {
   readonly to: number;
 }
 
-/** What runs now: every admitted call of the step that needs a job, or those that a person decided about. */
-export function batchOf(context: TurnContext, { type }: TurnEvent): Batch {
-  const decided = type === 'turn.rerun' || type === 'turn.report';
-  const rounds = context.rounds + (decided ? 1 : 0);
-  const batch = decided ? context.undecided : admittedCalls(context);
-  const id = (index: number): string =>
-    decided ? decidedToolChild(context.step, index, rounds) : toolChild(context.step, index);
-  return { pending: batch.map(id), batch, undecided: [], rounds };
+/** A batch may be taken up again: after a decision about some of its calls, or the last result of the client. */
+export function begins({ type }: TurnEvent): boolean {
+  return type !== 'turn.rerun' && type !== 'turn.report' && type !== 'turn.client-result';
+}
+
+/** What a batch is made of: the calls that need a job, or those that a person decided about. */
+export function batchOf(context: TurnContext, event: TurnEvent): Partial<TurnContext> {
+  const { step, facts } = context;
+  // The last call the client made is in: nothing is left to run.
+  if (event.type === 'turn.client-result') return { pending: [], batch: [] };
+  if (!begins(event)) {
+    const rounds = context.rounds + 1;
+    const batch = context.undecided;
+    const pending = batch.map((index) => decidedToolChild(step, index, rounds));
+    return { pending, batch, undecided: [], rounds };
+  }
+  if (facts?.kind !== 'calls') return {};
+  const denied = event.type === 'turn.deny';
+  // What was denied is answered as such, whoever would have made the call.
+  const awaited = facts.byClient.filter((index) => !(denied && facts.approvals.includes(index)));
+  const batch = indexesOf(facts.admitted).filter(
+    (index) => !facts.inHop.includes(index) && !awaited.includes(index),
+  );
+  const pending = batch.map((index) => toolChild(step, index));
+  return { ...judgedCalls(context, facts), pending, batch, undecided: [], awaited, worked: 0, failed: 0 };
 }
 
 export function callsOf(
@@ -173,27 +214,64 @@ export function callsOf(
   const decided = type === 'turn.rerun' ? 'rerun' : type === 'turn.report' ? 'report' : null;
   return context.pending.map((id, place) => ({
     id,
-    input: { step: context.step, index: context.batch[place] ?? place, denied, decided },
+    input: {
+      step: context.step,
+      index: context.batch[place] ?? place,
+      denied,
+      decided,
+      again: context.failingInARow > 0,
+    },
   }));
 }
 
-function admittedCalls(context: TurnContext): readonly number[] {
-  const count = context.facts?.kind === 'calls' ? context.facts.admitted : 0;
-  const inHop = inHopCalls(context);
-  return Array.from({ length: count }, (_, index) => index).filter((index) => !inHop.includes(index));
+const indexesOf = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+
+/** What is answered without a job as the batch settles. */
+export function answersOf({ facts, step, failingInARow }: TurnContext): AnswerParams {
+  const again = failingInARow > 0;
+  if (facts?.kind !== 'calls') return { step, calls: [], withheld: [], again };
+  return { step, calls: facts.inHop, withheld: facts.withheld, again };
 }
 
-export function inHopCalls({ facts }: TurnContext): readonly number[] {
-  return facts?.kind === 'calls' ? facts.inHop : [];
+/** How many calls of a settled batch worked, and how many failed in a way the model could mend. */
+function settledCalls({ facts, worked, failed }: TurnContext): { worked: number; failed: number } {
+  if (facts?.kind !== 'calls') return { worked, failed };
+  const { inHop, withheld, unfit } = facts;
+  return {
+    worked: worked + inHop.length - withheld.length - unfit.length,
+    failed: failed + unfit.length,
+  };
+}
+
+export function afterBatch(context: TurnContext): Judged {
+  const { worked, failed } = settledCalls(context);
+  return judgedBatch(context, worked, failed);
 }
 
 /** The calls a waiting turn asks about. */
 export function questioned(context: TurnContext): readonly string[] {
-  const indexes = context.waitingFor === 'outcome' ? context.undecided : admittedCalls(context);
-  return indexes.map((index) => toolChild(context.step, index));
+  return questionedIndexes(context).map((index) => toolChild(context.step, index));
 }
 
-export function withUndecided(context: TurnContext, event: TurnEvent): readonly number[] {
+function questionedIndexes({ waitingFor, undecided, awaited, facts }: TurnContext): readonly number[] {
+  if (waitingFor === 'outcome') return undecided;
+  if (waitingFor === 'client') return awaited;
+  return facts?.kind === 'calls' ? facts.approvals : [];
+}
+
+/** A call of the batch has settled. */
+export function withSettled(context: TurnContext, event: TurnEvent): Partial<TurnContext> {
+  const { pending, undecided, worked, failed } = context;
   const output = 'output' in event ? (event.output as ToolOutput) : null;
-  return output?.status === 'undecided' ? [...context.undecided, output.index] : context.undecided;
+  const left = { pending: pending.filter((id) => id !== childOf(event)) };
+  if (output?.status === 'undecided') return { ...left, undecided: [...undecided, output.index] };
+  if (output?.failed === true) return { ...left, failed: failed + 1 };
+  return output?.status === 'ok' ? { ...left, worked: worked + 1 } : left;
+}
+
+/** The client made a call: its results count as calls that worked. */
+export function withClientResult(context: TurnContext, event: TurnEvent): Partial<TurnContext> {
+  if (event.type !== 'turn.client-result') return {};
+  const { awaited, worked } = context;
+  return { awaited: awaited.filter((index) => index !== event.index), worked: worked + 1 };
 }

@@ -1,5 +1,6 @@
 /** The questions a turn asks of its facts and counters, and the limits they are held against. Pure. */
 import type { SummaryOutput, TurnContext, TurnEvent } from './turn-context.ts';
+import { isIdleForGood, MAX_FAILING_BATCHES, refusedCard, textVerdict } from './turn-verdict.ts';
 
 /** Empty replies in a row before the turn fails: one redo. */
 const MAX_EMPTY_IN_A_ROW = 2;
@@ -13,6 +14,9 @@ export const MAX_PACKETS = 2;
 interface Asked {
   readonly context: TurnContext;
 }
+interface AskedOf extends Asked {
+  readonly event: TurnEvent;
+}
 
 function roundsWithoutModel({ packets, overLength, resets, handoffless }: TurnContext): number {
   return packets + overLength + resets + (handoffless ? 1 : 0);
@@ -25,14 +29,21 @@ export const TURN_GUARDS = {
   // An answer given without what was said meanwhile is not the last word.
   isAnswerTooEarly: ({ context }: Asked) =>
     context.facts?.kind === 'answer' && context.steering > context.steered,
+  isSentBack: ({ context }: Asked) => textVerdict(context.facts, context).kind === 'redo',
+  isRefusedText: ({ context }: Asked) => textVerdict(context.facts, context).kind === 'refused',
+  isRefusedCard: ({ context }: Asked) => refusedCard(context.facts, context) !== null,
+  isIdleForGood: ({ context }: Asked) => isIdleForGood(context.facts, context),
+  // A model may stop in its thinking once it has shown a card: the card is the answer.
+  isCardAnswer: ({ context }: Asked) => context.facts?.kind === 'empty' && context.facts.shown,
   isEmpty: ({ context }: Asked) => context.facts?.kind === 'empty',
   isEmptyAgain: ({ context }: Asked) =>
     context.facts?.kind === 'empty' && context.emptyInARow >= MAX_EMPTY_IN_A_ROW - 1,
   callsTools: ({ context }: Asked) => context.facts?.kind === 'calls',
-  needsApproval: ({ context }: Asked) => context.facts?.kind === 'calls' && context.facts.approvals > 0,
+  needsApproval: ({ context }: Asked) =>
+    context.facts?.kind === 'calls' && context.facts.approvals.length > 0,
   wantsPacket: ({ context }: Asked) =>
     context.facts?.kind === 'packet-wanted' && context.packets < MAX_PACKETS,
-  madeNoPacket: ({ context, event }: Asked & { readonly event: TurnEvent }) =>
+  madeNoPacket: ({ context, event }: AskedOf) =>
     context.facts?.kind === 'packet-wanted' &&
     'output' in event &&
     (event.output as SummaryOutput).to < context.facts.from,
@@ -42,12 +53,25 @@ export const TURN_GUARDS = {
   wantsReset: ({ context }: Asked) =>
     (context.facts?.kind === 'reset-wanted' || context.facts?.kind === 'over-length') &&
     context.resets < MAX_RESETS,
+  failsForGood: ({ context }: Asked) => context.failingInARow >= MAX_FAILING_BATCHES,
   isOverBudget: ({ context }: Asked) => context.facts?.kind === 'budget-spent',
   isResetMade: ({ context }: Asked) => context.facts?.kind === 'reset-made',
   // Rounds that only made room for the request called no model to an end.
   budgetSpent: ({ context }: Asked) => context.step - roundsWithoutModel(context) >= context.stepBudget,
   batchDone: ({ context }: Asked) => context.pending.length === 0,
+  batchAwaitsClient: ({ context }: Asked) => context.pending.length === 0 && context.awaited.length > 0,
+  isAwaited: ({ context, event }: AskedOf) =>
+    event.type === 'turn.client-result' &&
+    event.step === context.step &&
+    context.awaited.includes(event.index),
+  isLastAwaited: ({ context, event }: AskedOf) =>
+    event.type === 'turn.client-result' &&
+    event.step === context.step &&
+    context.waitingFor === 'client' &&
+    context.awaited.length === 1 &&
+    context.awaited[0] === event.index,
   batchUndecided: ({ context }: Asked) => context.pending.length === 0 && context.undecided.length > 0,
   waitsForApproval: ({ context }: Asked) => context.waitingFor === 'approval',
   waitsForOutcome: ({ context }: Asked) => context.waitingFor === 'outcome',
+  waitsForClient: ({ context }: Asked) => context.waitingFor === 'client',
 };

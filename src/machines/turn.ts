@@ -6,20 +6,20 @@ import { assign, enqueueActions, setup } from 'xstate';
 import type { StepFacts } from '../checks/facts.ts';
 import { INTENT_CHILD, stepChild } from '../ledger/ids.ts';
 import { sideCall } from './side-call.ts';
-import { closing, decided } from './turn-actions.ts';
+import { because, closing, decided, decisive, firedOf } from './turn-actions.ts';
 import {
   type AnswerParams,
+  afterBatch,
   batchOf,
+  begins,
   begunSummary,
-  budgetReason,
   type CloseParams,
   callsOf,
-  childOf,
   FRESH_TURN,
   failureOf,
-  inHopCalls,
   questioned,
   type RecordParams,
+  type StateParams,
   type SummaryInput,
   type SummaryOutput,
   summaryOf,
@@ -28,10 +28,13 @@ import {
   type TurnContext,
   type TurnEvent,
   type TurnInput,
+  withClientResult,
   withoutSummary,
-  withUndecided,
+  withSettled,
 } from './turn-context.ts';
 import { MAX_PACKETS, TURN_GUARDS } from './turn-guards.ts';
+import { answered, JUDGING } from './turn-judging.ts';
+import { judgedText, MAX_FAILING_BATCHES, refusalOf } from './turn-verdict.ts';
 
 export const TURN_MACHINE = 'turn';
 export const TURN_VERSION = 1;
@@ -39,6 +42,8 @@ export const TURN_VERSION = 1;
 const WAITING_MS = 24 * 60 * 60 * 1_000;
 /** A turn waits so long for a summary, then goes on with what can be made without one. */
 const SUMMARY_LATE_MS = 20_000;
+
+const TOOL_REPAIR = { check: 'tool-repair' } as const;
 
 const DONE = 'xstate.done.actor.*';
 const FAILED = 'xstate.error.actor.*';
@@ -54,7 +59,14 @@ const machine = setup({
   actions: {
     record: (_, _params: RecordParams) => {},
     answer: (_, _params: AnswerParams) => {},
+    state: (_, _params: StateParams) => {},
     close: (_, _params: CloseParams) => {},
+    because: assign((_, { reason }: { readonly reason: string }) => ({ reason })),
+    filled: assign({ emptyInARow: 0 }),
+    emptied: assign({ emptyInARow: ({ context }) => context.emptyInARow + 1 }),
+    sentBack: assign(({ context }) => ({ ...judgedText(context, decisive(context)), emptyInARow: 0 })),
+    askForApproval: assign({ waitingFor: 'approval' }),
+    takeClientResult: assign(({ context, event }) => withClientResult(context, event)),
   },
   guards: TURN_GUARDS,
 }).createMachine({
@@ -67,7 +79,7 @@ const machine = setup({
       actions: assign({ reason: ({ event }) => event.reason ?? 'cancelled' }),
     },
     'turn.steer': { actions: assign({ steering: ({ context }) => context.steering + 1 }) },
-    'turn.deadline': { target: '.degraded', actions: assign({ reason: 'time_budget' }) },
+    'turn.deadline': { target: '.degraded', actions: because('time_budget') },
     [FAILED]: { target: '.failed', actions: assign({ reason: ({ event }) => failureOf(event) }) },
   },
   states: {
@@ -115,58 +127,11 @@ const machine = setup({
     },
     judging: {
       description: 'The facts of the reply decide what follows.',
-      always: [
-        { guard: 'isAnswerTooEarly', target: 'boundary', actions: assign({ emptyInARow: 0 }) },
-        {
-          guard: 'isDegradedAnswer',
-          target: 'degraded',
-          actions: assign({ reason: 'degraded_summary' }),
-        },
-        { guard: 'isAnswer', target: 'completed', actions: assign({ reason: 'answered' }) },
-        { guard: 'isEmptyAgain', target: 'failed', actions: assign({ reason: 'empty_step' }) },
-        {
-          guard: 'isEmpty',
-          target: 'boundary',
-          actions: [
-            assign({ emptyInARow: ({ context }) => context.emptyInARow + 1 }),
-            {
-              type: 'record',
-              params: ({ context }) => ({
-                kind: 'check-fired',
-                body: { step: context.step, check: 'empty-step', verdict: 'redo' },
-              }),
-            },
-            {
-              type: 'record',
-              params: ({ context }) => ({ kind: 'nudge', body: { step: context.step, check: 'empty-step' } }),
-            },
-          ],
-        },
-        {
-          guard: 'needsApproval',
-          target: 'waiting',
-          actions: assign({ emptyInARow: 0, waitingFor: 'approval' }),
-        },
-        {
-          guard: 'callsTools',
-          target: 'tooling',
-          actions: assign({ emptyInARow: 0 }),
-        },
-        { guard: 'wantsPacket', target: 'compacting' },
-        { guard: 'isOverLength', target: 'recovering' },
-        { guard: 'wantsReset', target: 'compacting' },
-        { guard: 'isResetMade', target: 'stepping' },
-        {
-          guard: 'isOverBudget',
-          target: 'degraded',
-          actions: assign({ reason: ({ context }) => budgetReason(context) }),
-        },
-        { target: 'failed', actions: assign({ reason: 'no_usable_horizon' }) },
-      ],
+      always: JUDGING,
     },
     waiting: {
       description:
-        'A person must allow a call, or say what to do about one whose outcome is unknown; no worker is held.',
+        'A person must allow a call or decide about one whose outcome is unknown, or the client makes one; no worker is held.',
       entry: enqueueActions(({ enqueue, context }) => {
         const body = { for: context.waitingFor ?? 'approval', calls: [...questioned(context)] };
         enqueue({ type: 'record', params: { kind: 'turn-waiting', body } });
@@ -183,49 +148,69 @@ const machine = setup({
         'turn.deny': decided('waitsForApproval', 'approval', 'deny'),
         'turn.rerun': decided('waitsForOutcome', 'outcome', 'rerun'),
         'turn.report': decided('waitsForOutcome', 'outcome', 'report'),
+        'turn.client-result': [
+          { guard: 'isLastAwaited', target: 'tooling', actions: 'takeClientResult' },
+          { guard: 'isAwaited', actions: 'takeClientResult' },
+        ],
         'turn.waited': [
-          {
-            guard: 'waitsForApproval',
-            target: 'degraded',
-            actions: assign({ reason: 'approval_expired' }),
-          },
-          { target: 'degraded', actions: assign({ reason: 'decision_expired' }) },
+          { guard: 'waitsForApproval', target: 'degraded', actions: because('approval_expired') },
+          { guard: 'waitsForClient', target: 'degraded', actions: because('client_expired') },
+          { target: 'degraded', actions: because('decision_expired') },
         ],
       },
     },
     tooling: {
       description:
-        'Every admitted call runs as its own job, in parallel; those that need none are answered as the last one settles.',
+        'Every admitted call runs as its own job, in parallel, or is made by the client; those that need neither are answered as the last one settles.',
       entry: [
+        enqueueActions(({ enqueue, context, event }) => {
+          for (const one of begins(event) && context.facts?.kind === 'calls' ? context.facts.withheld : [])
+            enqueue({ type: 'record', params: firedOf(context.step, one, 'withheld') });
+        }),
         assign(({ context, event }) => batchOf(context, event)),
         enqueueActions(({ enqueue, context, event }) => {
           for (const { id, input } of callsOf(context, event)) enqueue.spawnChild('tool', { id, input });
         }),
       ],
       on: {
-        [DONE]: {
-          actions: assign({
-            pending: ({ context, event }) => context.pending.filter((id) => id !== childOf(event)),
-            undecided: ({ context, event }) => withUndecided(context, event),
-          }),
-        },
+        [DONE]: { actions: assign(({ context, event }) => withSettled(context, event)) },
+        'turn.client-result': { guard: 'isAwaited', actions: 'takeClientResult' },
       },
       always: [
         { guard: 'batchUndecided', target: 'waiting', actions: assign({ waitingFor: 'outcome' }) },
+        { guard: 'batchAwaitsClient', target: 'waiting', actions: assign({ waitingFor: 'client' }) },
+        { guard: 'batchDone', target: 'settled' },
+      ],
+    },
+    settled: {
+      description: 'Every call of the step has its result.',
+      entry: [
+        answered,
+        enqueueActions(({ enqueue, context }) => {
+          const { failingInARow } = afterBatch(context);
+          const again = failingInARow > context.failingInARow && failingInARow > 1;
+          if (!again) return;
+          const verdict = failingInARow < MAX_FAILING_BATCHES ? 'redo' : 'refused';
+          enqueue({ type: 'record', params: firedOf(context.step, TOOL_REPAIR, verdict) });
+        }),
+        assign(({ context }) => afterBatch(context)),
+      ],
+      always: [
         {
-          guard: 'batchDone',
-          target: 'boundary',
-          actions: enqueueActions(({ enqueue, context }) => {
-            const calls = inHopCalls(context);
-            if (calls.length > 0) enqueue({ type: 'answer', params: { step: context.step, calls } });
-          }),
+          guard: 'failsForGood',
+          target: 'degraded',
+          actions: [
+            { type: 'state', params: ({ context }) => ({ step: context.step, check: 'tool-repair' }) },
+            because(refusalOf('tool-repair')),
+          ],
         },
+        { target: 'boundary' },
       ],
     },
     boundary: {
       description: 'Between steps: budgets are checked.',
       always: [
-        { guard: 'budgetSpent', target: 'degraded', actions: assign({ reason: 'step_budget' }) },
+        { guard: 'budgetSpent', target: 'degraded', actions: because('step_budget') },
         { target: 'stepping' },
       ],
     },

@@ -70,6 +70,8 @@ export type EmbedOutcome =
 export interface Provider {
   /** Streams one completion. One HTTP request, never a retry of its own: retries belong to the side call. */
   call(request: ChatRequest, options: CallOptions): Promise<CallOutcome>;
+  /** Takes `ChatRequest.deferred` and searches it itself; a provider that does not leaves it out of its request. */
+  readonly searchesTools: boolean;
   /** null for a wire that has no embeddings. */
   readonly embed:
     | ((

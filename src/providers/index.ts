@@ -35,10 +35,10 @@ export function createProvider(leg: Leg, secrets: (envName: string) => string | 
   return credential.ok ? provider : refusing(provider, credential.failure);
 }
 
-function refusing({ embed }: Provider, failure: ProviderFailure): Provider {
+function refusing({ searchesTools, embed }: Provider, failure: ProviderFailure): Provider {
   const refuse = (): Promise<{ readonly ok: false; readonly failure: ProviderFailure }> =>
     Promise.resolve({ ok: false, failure });
-  return { call: refuse, embed: embed === null ? null : refuse, describe: refuse };
+  return { call: refuse, searchesTools, embed: embed === null ? null : refuse, describe: refuse };
 }
 
 function assertBaseUrl({ name, baseUrl }: Leg): void {

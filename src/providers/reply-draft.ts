@@ -3,10 +3,11 @@
  * appearance; `finish` turns them into blocks. Bounded, so that a server cannot fill the process.
  */
 import type { FinishReason } from '../context/request.ts';
-import type { AssistantBlock, ToolCallBlock } from '../ledger/blocks.ts';
+import type { AssistantBlock, NativeBlock, ToolCallBlock } from '../ledger/blocks.ts';
+import type { JsonObject } from '../ledger/json.ts';
 import type { Delta, ProviderKind } from './contract.ts';
 import { MalformedReply } from './malformed-reply.ts';
-import { readArgs } from './tool-args.ts';
+import { readArgs, storable } from './tool-args.ts';
 
 export const MAX_REPLY_BYTES = 32 * 1_048_576;
 /** Far above any reply; bounds what empty parts cost. */
@@ -25,7 +26,15 @@ interface CallPart {
   name: string;
 }
 
-type Part = TextPart | CallPart;
+/** `pieces` are the text of the block's `input`; none where it came whole. */
+interface NativePart {
+  readonly kind: 'native';
+  readonly pieces: string[];
+  readonly by: ProviderKind;
+  readonly data: JsonObject;
+}
+
+type Part = TextPart | CallPart | NativePart;
 
 export class ReplyDraft {
   readonly #deliver: (delta: Delta) => void;
@@ -75,6 +84,17 @@ export class ReplyDraft {
     this.#firstTokenMs ??= this.#elapsedMs();
   }
 
+  /** A block of the provider's own feature, kept as it came; its `input` may still arrive in pieces. */
+  native(key: string, block: unknown, by: ProviderKind): void {
+    const data = storable(block);
+    if (data === null) throw new MalformedReply(`Part ${key} of the reply cannot be stored.`);
+    const part = this.#part(key, () => ({ kind: 'native', pieces: [], by, data }));
+    if (part.kind !== 'native')
+      throw new MalformedReply(`Part ${key} of the reply changed from ${part.kind} to a native block.`);
+    this.#weigh(JSON.stringify(data));
+    this.#firstTokenMs ??= this.#elapsedMs();
+  }
+
   callId(key: string): string | null {
     const part = this.#parts.get(key);
     return part?.kind === 'call' ? part.id : null;
@@ -82,7 +102,8 @@ export class ReplyDraft {
 
   args(key: string, piece: string): void {
     const part = this.#parts.get(key);
-    if (part?.kind !== 'call') throw new MalformedReply(`Arguments came for part ${key}, which is no call.`);
+    if (part?.kind !== 'call' && part?.kind !== 'native')
+      throw new MalformedReply(`Arguments came for part ${key}, which is no call.`);
     this.#add(part, piece);
   }
 
@@ -91,15 +112,26 @@ export class ReplyDraft {
     readonly content: readonly AssistantBlock[];
     readonly finish: FinishReason;
   } {
+    this.#dropCutNatives();
     const ids = new CallIds([...this.#parts.values()]);
     const content: AssistantBlock[] = [];
     for (const part of this.#parts.values()) {
       if (part.kind === 'call') content.push(callBlock(part, ids.next(part.id)));
+      else if (part.kind === 'native') content.push(nativeBlock(part));
       else if (part.pieces.length > 0 || part.signed !== null) content.push(textBlock(part));
     }
     const calls = content.some((block) => block.type === 'tool_call');
     if (calls && stated === 'stop') return { content, finish: 'tool_calls' };
     return { content, finish: !calls && stated === 'tool_calls' ? 'other' : stated };
+  }
+
+  /** A native block whose input broke off cannot go back, and no signed sequence can without it. */
+  #dropCutNatives(): void {
+    for (const [key, part] of this.#parts) {
+      if (part.kind !== 'native' || readArgs(part.pieces.join('')).args !== null) continue;
+      this.#parts.delete(key);
+      this.unsign();
+    }
   }
 
   #part(key: string, create: () => Part): Part {
@@ -155,6 +187,12 @@ class CallIds {
 
 function callBlock(part: CallPart, id: string): ToolCallBlock {
   return { type: 'tool_call', id, name: part.name, ...readArgs(part.pieces.join('')) };
+}
+
+function nativeBlock({ by, data, pieces }: NativePart): NativeBlock {
+  const raw = pieces.join('');
+  const { args: input } = readArgs(raw);
+  return { type: 'native', by, data: raw === '' || input === null ? data : { ...data, input } };
 }
 
 function textBlock(part: TextPart): AssistantBlock {

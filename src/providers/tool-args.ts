@@ -15,8 +15,8 @@ type ReadArgs =
 export function readArgs(raw: string): ReadArgs {
   if (raw.trim() === '') return { args: {} };
   try {
-    const parsed = record(JSON.parse(raw));
-    if (parsed !== null && isStorable(parsed)) return { args: parsed as JsonObject };
+    const args = storable(JSON.parse(raw));
+    if (args !== null) return { args };
   } catch {
     // Falls through: the model repairs a call it is shown, so the text is kept.
   }
@@ -32,6 +32,12 @@ export function shownArgs(block: ToolCallBlock): JsonObject {
   return object === null
     ? { invalid_arguments: block.raw ?? JSON.stringify(block.args) }
     : (object as JsonObject);
+}
+
+/** An object off the wire that the ledger can hold, else null. */
+export function storable(value: unknown): JsonObject | null {
+  const object = record(value);
+  return object !== null && isStorable(object) ? (object as JsonObject) : null;
 }
 
 /** JSON text may spell numbers beyond a double (read as Infinity) and nest without bound. */

@@ -10,6 +10,7 @@ import { blake3Hex } from '../ledger/chain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
 import type { BodyOf, TurnMode } from '../ledger/kinds.ts';
+import type { Reading } from '../ledger/reading.ts';
 import { visibleText } from '../ledger/view.ts';
 import { newestVersion } from '../machines/registry.ts';
 import { TURN_MACHINE } from '../machines/turn.ts';
@@ -48,6 +49,11 @@ export interface Accepted {
 
 type Asked = BodyOf<'turn-accepted'>['asked'];
 
+/** A request whose directive was read. */
+interface ReadRequest extends AcceptRequest {
+  readonly reading: Reading;
+}
+
 /**
  * @throws TurnwrightError `session_not_found`, `session_archived`, `idempotency_conflict`, `turn_parked` or
  * `turn_elsewhere` when the turn to steer cannot be moved here, or `turn_running` when the mode is `reject` and the
@@ -64,7 +70,9 @@ export async function acceptTurn(engine: Engine, ref: SessionRef, request: Accep
       );
     if (state.sameKey !== null) return sameKey(state.sameKey, asked.digest);
     refuse(ref, state, request.mode);
-    const accepted = await acceptOnce(engine, ref, state, request, asked);
+    const config = await engine.configs.get(ref);
+    const reading = readLexically(visibleText(request.input), config.locale);
+    const accepted = await acceptOnce(engine, ref, state, { ...request, reading }, asked);
     if (accepted !== null) return accepted;
     if (race > 1) await engine.clock.sleep(race);
   }
@@ -106,7 +114,7 @@ async function acceptOnce(
   engine: Engine,
   ref: SessionRef,
   state: AcceptState,
-  request: AcceptRequest,
+  request: ReadRequest,
   asked: Asked,
 ): Promise<Accepted | null> {
   const { openTurn } = state;
@@ -149,7 +157,7 @@ async function interrupt(
   engine: Engine,
   ref: SessionRef,
   openTurn: string,
-  request: AcceptRequest,
+  request: ReadRequest,
   asked: Asked,
 ): Promise<Accepted | null | 'duplicate'> {
   const delivered = await engine.attempt(
@@ -169,11 +177,10 @@ function written(delivered: Delivered | 'conflict'): boolean {
 }
 
 /** Writes the turn and its actor, not yet started. */
-function build(engine: Engine, builder: CommitBuilder, request: AcceptRequest, asked: Asked): NextTurn {
-  const { turn, input, mode, priority, metadata, budget, retryOf } = request;
+function build(engine: Engine, builder: CommitBuilder, request: ReadRequest, asked: Asked): NextTurn {
+  const { turn, input, mode, priority, metadata, budget, retryOf, reading } = request;
   const head = builder.session.liveHead;
   const number = builder.takeTurnNumber();
-  const reading = readLexically(visibleText(input));
   const body = {
     number,
     input: [...input],
@@ -185,11 +192,7 @@ function build(engine: Engine, builder: CommitBuilder, request: AcceptRequest, a
     ...(retryOf === undefined ? {} : { retryOf }),
   };
   builder.append(head, { kind: 'turn-accepted', turnId: turn, body });
-  builder.append(head, {
-    kind: 'reading',
-    turnId: turn,
-    body: { source: 'lexical', ...reading, domains: [...reading.domains] },
-  });
+  builder.append(head, { kind: 'reading', turnId: turn, body: reading });
   builder.lists.turns.push({ turn, head, number, priority });
   keepKey(builder, turn, asked);
   const context = engine.hopContext();

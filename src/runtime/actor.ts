@@ -6,7 +6,8 @@ import { blake3Hex } from '../ledger/chain.ts';
 import { canonicalJson, type Json } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
-import type { AnswerParams, CloseParams } from '../machines/turn-context.ts';
+import type { AnswerParams, CloseParams, StateParams } from '../machines/turn-context.ts';
+import type { ToolSurface } from '../tools/surface.ts';
 import { CALL_POLICY, isCallSource } from './calls.ts';
 import type { CommitBuilder } from './commit-builder.ts';
 import { type ActionData, type Effect, readEffects } from './effects.ts';
@@ -32,6 +33,7 @@ export interface HopContext {
   readonly timezone: string;
   /** What card calls and card fences are checked against. */
   readonly cards: Cards;
+  readonly surface: ToolSurface;
 }
 
 /** Where an actor's rows go, and what they carry. */
@@ -48,6 +50,7 @@ export type Step = {
   readonly actor: Omit<ActorState, 'openChildren'>;
   /** Calls to answer in this commit. */
   readonly answers: AnswerParams | null;
+  readonly states: StateParams | null;
   readonly closes: CloseParams | null;
 };
 
@@ -116,6 +119,7 @@ function advance(
   return {
     actor: { actor, turn, machine, version, revision, snapshot: text, status },
     answers: effects.find((effect) => effect.kind === 'answer')?.params ?? null,
+    states: effects.find((effect) => effect.kind === 'state')?.params ?? null,
     closes: effects.findLast((effect) => effect.kind === 'close')?.params ?? null,
   };
 }
@@ -164,6 +168,7 @@ function perform(builder: CommitBuilder, effect: Effect, place: Place, revision:
       builder.append(head, { ...effect.draft, turnId: turn } as RecordDraft);
       return;
     case 'answer':
+    case 'state':
     case 'close':
       // They stand on the turn's records: the hop does them once the transition is written.
       return;

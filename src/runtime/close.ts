@@ -12,6 +12,7 @@ import type { CloseParams } from '../machines/turn-context.ts';
 import { type HopContext, type MachineEvent, type Place, stepActor } from './actor.ts';
 import type { CommitBuilder } from './commit-builder.ts';
 import { presentAnswer, viewOf } from './in-hop.ts';
+import type { SessionConfig } from './sessions.ts';
 import { findMachine } from './snapshot.ts';
 
 /** `records` are the turn's, as stored; null when they were not loaded, and a close then asks for them. */
@@ -19,6 +20,8 @@ export interface EventHop {
   readonly loaded: Loaded;
   readonly event: { readonly id: string; readonly event: MachineEvent };
   readonly records: readonly RawRecord[] | null;
+  /** The session's settings; null when they were not at hand, and calls without a job then ask for them. */
+  readonly config: SessionConfig | null;
 }
 
 /** A turn as it renders from its close on. */

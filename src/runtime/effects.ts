@@ -1,6 +1,6 @@
 /** Reads the actions of a transition as what they ask for. XState executes nothing here. */
 import type { Json } from '../ledger/json.ts';
-import type { AnswerParams, CloseParams, RecordParams } from '../machines/turn-context.ts';
+import type { AnswerParams, CloseParams, RecordParams, StateParams } from '../machines/turn-context.ts';
 
 export type Effect =
   | { readonly kind: 'spawn'; readonly child: string; readonly src: string; readonly input: Json }
@@ -9,6 +9,7 @@ export type Effect =
   | { readonly kind: 'clear-timer'; readonly timer: string }
   | { readonly kind: 'record'; readonly draft: RecordParams }
   | { readonly kind: 'answer'; readonly params: AnswerParams }
+  | { readonly kind: 'state'; readonly params: StateParams }
   | { readonly kind: 'close'; readonly params: CloseParams };
 
 /** The part of an XState action object that the interpreter reads. */
@@ -19,7 +20,9 @@ export interface ActionData {
 
 /** @throws Error for an action the runtime has no meaning for: a defect of the machine, caught by its tests. */
 export function readEffects(actions: readonly ActionData[]): readonly Effect[] {
-  return actions.map(readEffect);
+  return actions
+    .map(readEffect)
+    .filter((effect) => effect.kind !== 'answer' || effect.params.calls.length > 0);
 }
 
 function readEffect(action: ActionData): Effect {
@@ -47,6 +50,8 @@ function readEffect(action: ActionData): Effect {
       return { kind: 'record', draft: action.params as RecordParams };
     case 'answer':
       return { kind: 'answer', params: action.params as AnswerParams };
+    case 'state':
+      return { kind: 'state', params: action.params as StateParams };
     case 'close':
       return { kind: 'close', params: action.params as CloseParams };
     default:

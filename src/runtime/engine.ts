@@ -9,14 +9,16 @@ import { TurnwrightError } from '../ledger/errors.ts';
 import { DRAIN_CHILD } from '../ledger/ids.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
+import type { ToolSurface } from '../tools/surface.ts';
 import type { HopContext, MachineEvent } from './actor.ts';
 import { type Additions, addTo } from './additions.ts';
 import type { Admission } from './admission.ts';
-import type { ClosedTurn } from './close.ts';
+import type { ClosedTurn, EventHop } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import { HeadIndexes } from './head-index.ts';
 import { buildHop, endParked } from './hop.ts';
 import { KnownTurns } from './known-turns.ts';
+import { SessionConfigs } from './sessions.ts';
 import { findMachine } from './snapshot.ts';
 
 /** Lost races on one session before the caller is told to come back. */
@@ -59,8 +61,9 @@ export interface EngineOptions {
   readonly admission: Admission;
   readonly clock: Clock;
   readonly timezone: string;
-  /** The cards of the deployment. */
+  /** The cards and tools of the deployment. */
   readonly cards: Cards;
+  readonly surface: ToolSurface;
   /** After the commit that closed a turn. */
   readonly onClosed?: (session: string, closed: ClosedTurn) => void;
 }
@@ -70,6 +73,7 @@ export class Engine {
   readonly admission: Admission;
   readonly clock: Clock;
   readonly known = new KnownTurns();
+  readonly configs: SessionConfigs;
   readonly indexes: HeadIndexes;
   readonly #options: EngineOptions;
 
@@ -79,11 +83,16 @@ export class Engine {
     this.admission = options.admission;
     this.clock = options.clock;
     this.indexes = new HeadIndexes(options.store);
+    this.configs = new SessionConfigs(options.store);
+  }
+
+  get cards(): Cards {
+    return this.#options.cards;
   }
 
   hopContext(): HopContext {
-    const { registry, clock, timezone, cards } = this.#options;
-    return { registry, nowUtc: new Date(clock.nowMs()).toISOString(), timezone, cards };
+    const { registry, clock, timezone, cards, surface } = this.#options;
+    return { registry, nowUtc: new Date(clock.nowMs()).toISOString(), timezone, cards, surface };
   }
 
   /** Applies one event, once. */
@@ -105,10 +114,12 @@ export class Engine {
     const ended = loaded.actor.status !== 'active' && !endsParked(loaded, delivery);
     if (ended) return this.#afterEnd(ref, loaded, delivery);
     let records = delivery.records ?? null;
-    let built = this.#build(loaded, delivery, records);
+    let config = this.configs.known(ref);
+    let built = this.#build(loaded, delivery, { records, config });
     if (built === null) {
-      records = await this.store.turnRecords(ref, loaded.actor.turn ?? '');
-      built = this.#build(loaded, delivery, records);
+      config ??= await this.configs.get(ref);
+      records ??= await this.store.turnRecords(ref, loaded.actor.turn ?? '');
+      built = this.#build(loaded, delivery, { records, config });
     }
     if (built === null) throw new Error(`the hop of ${ref.actor} asked for records it was given`);
     if (delivery.orNothing === true && built.outcome !== 'applied') return built.outcome;
@@ -180,15 +191,19 @@ export class Engine {
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
   }
 
-  /** null when the event closes the turn and its records were not brought. */
-  #build(found: Loaded, delivery: Delivery, records: readonly RawRecord[] | null): Built | null {
+  /** null when the event needs more of the turn or its session than was brought. */
+  #build(
+    found: Loaded,
+    delivery: Delivery,
+    { records, config }: Pick<EventHop, 'records' | 'config'>,
+  ): Built | null {
     const head = found.turn?.head ?? found.session.liveHead;
     const { builder, accepted } = this.#begin(found, head, delivery);
     const loaded = found.next === null ? { ...found, next: accepted } : found;
     const { actor } = loaded;
     if (actor.status === 'parked') {
       if (records === null) return null;
-      const hop = { loaded, event: delivery, records };
+      const hop = { loaded, event: delivery, records, config };
       return { ...endParked(builder, this.hopContext(), hop), outcome: 'applied' };
     }
     if (findMachine(this.#options.registry, actor.machine, actor.version) === null) {
@@ -196,7 +211,7 @@ export class Engine {
       return { commit: builder.build(), closed: null, outcome: 'left-for-other-version' };
     }
     try {
-      const built = buildHop(builder, this.hopContext(), { loaded, event: delivery, records });
+      const built = buildHop(builder, this.hopContext(), { loaded, event: delivery, records, config });
       return built.kind === 'needs-records' ? null : { ...built, outcome: 'applied' };
     } catch (error) {
       if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;

@@ -29,6 +29,13 @@ export interface HeadIndex {
   readonly reset: number | null;
 }
 
+export interface HeadPlace {
+  readonly head: string;
+  readonly epoch: number;
+  /** The number of the turn that is open. */
+  readonly before: number;
+}
+
 interface Entry {
   readonly head: string;
   readonly epoch: number;
@@ -55,12 +62,15 @@ export class HeadIndexes {
     return entry === undefined ? NOTHING : indexedTo(entry);
   }
 
+  /** The same from memory alone; null where it is not all here. */
+  known(session: string, { head, epoch, before }: HeadPlace): HeadIndex | null {
+    const entry = this.#entries.get(session);
+    if (entry === undefined || entry.head !== head || entry.epoch !== epoch) return null;
+    return indexedTo(entry).turn >= before - 1 ? entry : null;
+  }
+
   /** Every closed turn of the head before turn `before`. `brought` is what a claim read past `knownTo`. */
-  async get(
-    ref: SessionRef,
-    { head, epoch, before }: { readonly head: string; readonly epoch: number; readonly before: number },
-    brought: ToPlan | null,
-  ): Promise<HeadIndex> {
+  async get(ref: SessionRef, { head, epoch, before }: HeadPlace, brought: ToPlan | null): Promise<HeadIndex> {
     const entry = this.#entryFor(ref.session, head, epoch);
     const known = indexedTo(entry);
     const fits = brought !== null && brought.after === known.turn;

@@ -7,7 +7,8 @@ import { canonicalJson } from '../ledger/json.ts';
 import { type HopContext, type Place, stepActor } from './actor.ts';
 import { type ClosedTurn, closeTurn, type EventHop } from './close.ts';
 import type { CommitBuilder } from './commit-builder.ts';
-import { answerInHop } from './in-hop.ts';
+import { answerInHop, viewOf } from './in-hop.ts';
+import { stateAnswer } from './statement.ts';
 
 export interface CommitHop {
   readonly kind: 'commit';
@@ -28,14 +29,22 @@ export function buildHop(builder: CommitBuilder, context: HopContext, hop: Event
   };
   // The call that brings the event has settled: it is no child to stop.
   const openChildren = actor.openChildren.filter((child) => child !== hop.event.id);
-  const { answers, closes } = stepActor(builder, context, { ...actor, openChildren }, hop.event, place);
-  if ((answers !== null || closes !== null) && actor.turn !== null && hop.records === null)
-    return { kind: 'needs-records' };
-  if (answers !== null && actor.turn !== null)
-    answerInHop(builder, context.cards, hop.records ?? [], { ...place, turn: actor.turn }, answers);
-  let closed: ClosedTurn | null = null;
-  if (closes !== null && actor.turn !== null)
-    closed = closeTurn(builder, context, hop, { ...place, turn: actor.turn }, closes);
+  const { answers, states, closes } = stepActor(
+    builder,
+    context,
+    { ...actor, openChildren },
+    hop.event,
+    place,
+  );
+  if (actor.turn === null) return { kind: 'commit', commit: builder.build(), closed: null };
+  const { records, config } = hop;
+  if ((answers ?? states ?? closes) !== null && records === null) return { kind: 'needs-records' };
+  if (answers !== null && config === null) return { kind: 'needs-records' };
+  const own = { ...place, turn: actor.turn };
+  if (answers !== null && config !== null)
+    answerInHop(builder, { ...context, config }, records ?? [], own, answers);
+  if (states !== null) stateAnswer(builder, viewOf(records ?? [], builder, actor.turn), own, states);
+  const closed = closes === null ? null : closeTurn(builder, context, hop, own, closes);
   return { kind: 'commit', commit: builder.build(), closed };
 }
 

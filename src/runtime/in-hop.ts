@@ -1,16 +1,22 @@
 /** Calls that are answered in the commit which settles their batch, without a job: what they need is in the ledger. */
 
+import { withRepairHint } from '../checks/tool-repair.ts';
 import { type Fence, readFences } from '../context/cards/fences.ts';
 import { type Presented, presentCall, presentFence } from '../context/cards/present.ts';
 import type { Cards } from '../context/cards/registry.ts';
+import { withheldText } from '../context/wording/wording.ts';
 import type { RawRecord } from '../db/contract.ts';
+import type { ToolCallBlock } from '../ledger/blocks.ts';
 import { presentationId } from '../ledger/ids.ts';
 import { canonicalJson } from '../ledger/json.ts';
-import type { ToolStatus } from '../ledger/kinds.ts';
+import type { BodyOf, ToolStatus } from '../ledger/kinds.ts';
 import type { Presentation } from '../ledger/presentation.ts';
 import { finalAnswer, foldTurn, type TurnView, toolCalls } from '../ledger/view.ts';
 import type { AnswerParams } from '../machines/turn-context.ts';
+import type { ToolSurface } from '../tools/surface.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import type { SessionConfig } from './sessions.ts';
+import { answerSurfaceCall } from './surface-calls.ts';
 
 interface Place {
   readonly head: string;
@@ -27,13 +33,27 @@ export function viewOf(stored: readonly RawRecord[], builder: CommitBuilder, tur
   return foldTurn([...before, ...added]);
 }
 
+/** What answers are made from, beside the turn's records. */
+export interface AnswerContext {
+  readonly cards: Cards;
+  readonly surface: ToolSurface;
+  readonly config: SessionConfig;
+}
+
+/** One call's result, and how it changes the prefix of the requests to come. */
+interface Answered {
+  readonly status: ToolStatus;
+  readonly content: string;
+  readonly growth: BodyOf<'surface-grown'> | null;
+}
+
 /** In the order of the calls: a card is derived from the results that came before it. */
 export function answerInHop(
   builder: CommitBuilder,
-  cards: Cards,
+  context: AnswerContext,
   stored: readonly RawRecord[],
   place: Place,
-  { step, calls }: AnswerParams,
+  { step, calls, withheld, again }: AnswerParams,
 ): void {
   const view = viewOf(stored, builder, place.turn);
   const asked = toolCalls(view.steps.find((one) => one.step === step)?.content ?? []);
@@ -41,13 +61,13 @@ export function answerInHop(
   for (const index of calls) {
     const call = asked[index];
     if (call === undefined) throw new Error(`step ${step} has no call ${index}`);
-    const presented = presentCall(
-      cards,
-      { name: call.name, args: call.args, id: call.id, step, index },
-      { id: nextId(builder), earlier, evidence: evidenceBefore(view, step, index) },
-    );
-    const made = keep(builder, place, presented);
-    if (made !== null) earlier.push(made);
+    const kept = withheld.find((one) => one.index === index);
+    const { status, content, growth } =
+      kept !== undefined
+        ? { status: 'withheld' as const, content: withheldText(kept.check, kept), growth: null }
+        : context.cards.byTool(call.name) === undefined
+          ? answerSurfaceCall(call, { ...context, view, step })
+          : answerCard(builder, context, place, { view, earlier, call, step, index, again });
     builder.append(place.head, {
       kind: 'tool-result',
       turnId: place.turn,
@@ -56,13 +76,48 @@ export function answerInHop(
         index,
         callId: call.id,
         name: call.name,
-        status: statusOf(presented),
+        status,
         evidence: null,
-        content: presented.kind === 'refused' ? presented.message : presented.ack,
+        content,
         windowed: false,
       },
     });
+    if (growth !== null)
+      builder.append(place.head, { kind: 'surface-grown', turnId: place.turn, body: growth });
   }
+}
+
+interface CardAsked {
+  readonly view: TurnView;
+  /** Cards of the turn so far; a new one joins them. */
+  readonly earlier: Presentation[];
+  readonly call: ToolCallBlock;
+  readonly step: number;
+  readonly index: number;
+  readonly again: boolean;
+}
+
+function answerCard(
+  builder: CommitBuilder,
+  { cards, surface }: AnswerContext,
+  place: Place,
+  { view, earlier, call, step, index, again }: CardAsked,
+): Answered {
+  const presented = presentCall(
+    cards,
+    { name: call.name, args: call.args, id: call.id, step, index },
+    { id: nextId(builder), earlier, evidence: evidenceBefore(view, step, index) },
+  );
+  const made = keep(builder, place, presented);
+  if (made !== null) earlier.push(made);
+  if (presented.kind !== 'refused') return { status: 'ok', content: presented.ack, growth: null };
+  const hinted = withRepairHint({
+    content: presented.message,
+    status: 'invalid_args',
+    tool: surface.get(call.name) ?? null,
+    again,
+  });
+  return { status: 'invalid_args', content: hinted, growth: null };
 }
 
 /** Cards that the accepted answer holds as text. One the turn made before, or that does not fit, adds nothing. */
@@ -92,10 +147,6 @@ function keep(builder: CommitBuilder, { head, turn }: Place, presented: Presente
   const seq = builder.append(head, { kind: 'presentation', turnId: turn, body: presentation });
   builder.lists.presentations.push({ ordinal, seq, turn, type: presentation.type });
   return presentation;
-}
-
-function statusOf({ kind }: Presented): ToolStatus {
-  return kind === 'refused' ? 'invalid_args' : 'ok';
 }
 
 function evidenceBefore(view: TurnView, step: number, index: number): readonly string[] {

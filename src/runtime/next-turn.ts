@@ -7,7 +7,7 @@ import type { Leg } from '../providers/contract.ts';
 import type { ToolSurface } from '../tools/surface.ts';
 import type { Engine } from './engine.ts';
 import type { PlanFor } from './planning.ts';
-import { sessionPrefix } from './prefix.ts';
+import { turnPrefix } from './prefix.ts';
 import type { Profiles } from './profiles.ts';
 import { sessionPlan } from './session-plan.ts';
 import type { SessionConfigs } from './sessions.ts';
@@ -48,6 +48,10 @@ export async function nextTurnFor(
   const { options, workContract } = sessionPlan(config);
   const { nowUtc, timezone } = engine.hopContext();
   const bare = unasked(running?.turn?.number ?? session.nextTurn);
+  const open = text === null ? bare : asked(bare, text, { utc: nowUtc, timezone }, config.locale);
+  const place = { head, number: open.number };
+  // Only a provider that searches tools by itself is sent what is not loaded; what that weighs is not counted.
+  const prefix = await turnPrefix(store, session, { place, open }, { config, surface, searches: false });
   return {
     ref,
     head,
@@ -55,21 +59,20 @@ export async function nextTurnFor(
     toPlan,
     profile,
     options,
-    prefix: sessionPrefix(config, surface),
-    open: text === null ? bare : asked(bare, text, { utc: nowUtc, timezone }),
+    prefix,
+    open,
     workContract,
   };
 }
 
 /** As it stands when it starts. */
-function asked(turn: TurnView, text: string, context: NonNullable<TurnView['context']>): TurnView {
-  const { domains, ...reading } = readLexically(text);
-  return {
-    ...turn,
-    input: [{ type: 'text', text }],
-    reading: { source: 'lexical', ...reading, domains: [...domains] },
-    context,
-  };
+function asked(
+  turn: TurnView,
+  text: string,
+  context: NonNullable<TurnView['context']>,
+  locale: string | undefined,
+): TurnView {
+  return { ...turn, input: [{ type: 'text', text }], reading: readLexically(text, locale), context };
 }
 
 async function sessionOf(store: Pick<Store, 'loadSession'>, ref: SessionRef): Promise<AcceptState> {

@@ -5,9 +5,11 @@
 import {
   applyRejection,
   type CallSample,
+  drifted,
   observe,
   observeClosedTurn,
   type Rejection,
+  tighten,
 } from '../context/capacity/feedback.ts';
 import { mergeProfiles } from '../context/capacity/merge.ts';
 import { metadataProfile, type WindowWarning, windowWarning } from '../context/capacity/metadata.ts';
@@ -136,6 +138,12 @@ export class Profiles {
 
   observeClosedTurn(leg: Leg, tokens: number): void {
     this.#change(leg, (profile) => observeClosedTurn(profile, tokens));
+  }
+
+  /** The model missed an instruction in a request of so many tokens; one that repeats itself is only doubted. */
+  missed(leg: Leg, requestTokens: number, { drift }: { readonly drift: boolean }) {
+    const change = drift ? drifted : tighten;
+    return this.#change(leg, (profile) => change(profile, requestTokens));
   }
 
   /** The leg refused a prompt as too long. That is rare, and every process has to know: it is shared at once. */

@@ -96,6 +96,9 @@ export class RecordProjector {
     'context-plan': ({ prefixDigest }) => {
       this.#session.prefix = prefixDigest;
     },
+    'prefix-changed': ({ to }) => {
+      this.#session.prefix = to;
+    },
     reset: (_, { headId, seq }) => {
       const head = this.#heads.get(headId);
       if (head !== undefined) head.reset = seq;

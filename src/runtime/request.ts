@@ -31,6 +31,8 @@ export interface RequestInput {
   readonly open: TurnView;
   readonly place: TurnPlace;
   readonly prefix: Prefix;
+  /** Tools of the prefix that not every request of the session has. */
+  readonly loaded?: readonly string[];
   readonly profile: CapacityProfile;
   readonly options: PlanOptions;
   /** Tokens a reply may have at most; null leaves it to the profile. */
@@ -222,7 +224,7 @@ function awaitedPacket({ plan: { wants, packet }, known }: Planned): WantedPacke
 }
 
 function planBody(input: RequestInput, planned: Planned | null): PlanBody {
-  const { open } = input;
+  const { open, loaded = [] } = input;
   if (planned === null) throw new Error(`turn ${open.turnId} has no plan`);
   const { plan, known } = planned;
   const { packet } = plan;
@@ -245,6 +247,7 @@ function planBody(input: RequestInput, planned: Planned | null): PlanBody {
     spentTokens: plan.spentTokens,
     leftOut: plan.leftOut,
     prefixDigest: input.prefix.digest,
+    ...(loaded.length === 0 ? {} : { loaded: [...loaded] }),
     rejections: open.rejections.length,
     profile: input.profile as unknown as Record<string, Json>,
   };

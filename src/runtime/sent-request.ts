@@ -5,10 +5,10 @@ import type { ChatRequest } from '../context/request.ts';
 import type { RawRecord, SessionRef, Store } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
-import { storedPrefix } from './prefix.ts';
 import type { PlanBody, RequestBuilder } from './request.ts';
 import { sessionPlan } from './session-plan.ts';
 import type { SessionConfigs } from './sessions.ts';
+import { findPrefix } from './stored-prefix.ts';
 import { foldRecords } from './turn-cache.ts';
 
 export interface SentDeps {
@@ -27,6 +27,11 @@ export interface SentRequest {
   readonly same: boolean | null;
   readonly notice: string | null;
 }
+
+const LOST = {
+  erased: 'Records of the turn were erased: its requests cannot be made again.',
+  unanswered: 'The prefix it was sent with had grown, and is kept only with an answer: none came.',
+} as const;
 
 interface Sent {
   readonly receipt: BodyOf<'work-receipt'>;
@@ -53,10 +58,8 @@ export async function rebuildSent(
     const { receipt, plan } = sent;
     const assembled = await assembleAgain(deps, ref, head, sent);
     const { assembler } = plan;
-    if (assembled === null) {
-      const notice = 'Records of the turn were erased: its requests cannot be made again.';
-      return { receipt, assembler, rebuilt: null, same: null, notice };
-    }
+    if (typeof assembled === 'string')
+      return { receipt, assembler, rebuilt: null, same: null, notice: LOST[assembled] };
     const rebuilt = {
       request: assembled.request,
       digest: assembled.requestDigest,
@@ -88,14 +91,18 @@ function sentAt(records: readonly RawRecord[], step: number): Sent | null {
   return last;
 }
 
+/** A string says why it cannot be done. */
 async function assembleAgain(
   { store, requests, configs }: SentDeps,
   ref: SessionRef,
   head: string,
-  { plan, before }: Sent,
+  { receipt, plan, before }: Sent,
 ) {
-  if (before.some(isErased)) return null;
-  const [config, prefix] = await Promise.all([configs.get(ref), storedPrefix(store, ref, plan.prefixDigest)]);
+  if (before.some(isErased)) return 'erased';
+  // A turn's prefix may have grown since its plan.
+  const digest = receipt.prefixDigest ?? plan.prefixDigest;
+  const [config, prefix] = await Promise.all([configs.get(ref), findPrefix(store, ref, digest)]);
+  if (prefix === null) return 'unanswered';
   const { maxTokens, workContract } = sessionPlan(config);
   return requests.assemble({ ref, head, open: foldRecords(before), plan, prefix, maxTokens, workContract });
 }

@@ -4,8 +4,8 @@ import { explainPlan, type PlanPiece } from '../context/plan/why.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import type { HeadIndexes } from './head-index.ts';
-import { storedPrefix } from './prefix.ts';
 import { type PlanBody, profileOf } from './request.ts';
+import { storedPrefix } from './stored-prefix.ts';
 import type { TurnCache } from './turn-cache.ts';
 import { foldRecords } from './turn-cache.ts';
 
@@ -43,8 +43,13 @@ export async function contextOf(
   const { plan } = foldRecords(records);
   if (plan === null) return null;
   const profile = profileOf(plan);
+  const receipts = records
+    .filter(({ kind }) => kind === 'work-receipt')
+    .map(({ body }) => JSON.parse(body) as BodyOf<'work-receipt'>)
+    .filter(({ purpose }) => purpose === 'step');
+  const sent = receipts.findLast(({ settlement }) => settlement === 'answered')?.prefixDigest;
   const [prefix, known, reset] = await Promise.all([
-    storedPrefix(store, ref, plan.prefixDigest),
+    storedPrefix(store, ref, sent ?? plan.prefixDigest),
     indexes.get(ref, { head, epoch: ref.epoch, before: number }, null),
     plan.reset === null ? null : turns.reset(ref, plan.reset),
   ]);
@@ -56,10 +61,7 @@ export async function contextOf(
       plan.reset === null || reset === null
         ? null
         : { seq: plan.reset, tokens: tokensOf(reset.piece.bytes, profile) },
-    receipts: records
-      .filter(({ kind }) => kind === 'work-receipt')
-      .map(({ body }) => JSON.parse(body) as BodyOf<'work-receipt'>)
-      .filter(({ purpose }) => purpose === 'step'),
+    receipts,
   };
 }
 

@@ -1,7 +1,8 @@
-/** What a session's settings say of its plans and of the tools it is offered. */
+/** What a session's settings say of its plans and of the tools it may call. */
 import type { PlanOptions } from '../context/plan/contract.ts';
 import { planOptions } from '../context/plan/options.ts';
 import type { Tool } from '../tools/contract.ts';
+import { isAdmittedBy, type SurfaceTerms } from '../tools/surface.ts';
 import type { SessionConfig } from './sessions.ts';
 
 export interface SessionPlan {
@@ -28,8 +29,12 @@ export function sessionPlan({ policy, workContract }: SessionConfig): SessionPla
   };
 }
 
-/** Deferred tools cost every request their schema: a session has them by name, or all with `surface: 'all'`. */
-export function isOffered({ tools, policy }: SessionConfig, tool: Tool): boolean {
-  if (tools !== null) return tools.includes(tool.name);
-  return !tool.deferred || policy.options.surface === 'all';
+/** Which tools the session may call, and whether all of them are loaded from the start. */
+export function surfaceTerms({ tools, policy }: SessionConfig): SurfaceTerms {
+  return { tools, all: policy.options.surface === 'all' };
+}
+
+/** An admitted tool may be called, loaded or not. */
+export function isAdmitted(config: SessionConfig, tool: Tool): boolean {
+  return isAdmittedBy(surfaceTerms(config), tool);
 }

@@ -1,5 +1,5 @@
 /** Opens a session: its first two records, its head, in one commit. */
-import type { SessionRef } from '../db/contract.ts';
+import type { SessionRef, Store } from '../db/contract.ts';
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
@@ -50,28 +50,39 @@ export async function archiveSession(engine: Engine, ref: SessionRef): Promise<b
 
 /** A session's settings never change, so each process reads them once. Bounded; the oldest goes first. */
 export class SessionConfigs {
-  readonly #engine: Engine;
+  readonly #store: Pick<Store, 'sessionConfig'>;
   readonly #limit: number;
-  readonly #known = new Map<string, Promise<SessionConfig>>();
+  readonly #asked = new Map<string, Promise<SessionConfig>>();
+  readonly #known = new Map<string, SessionConfig>();
 
-  constructor(engine: Engine, limit = 2_000) {
-    this.#engine = engine;
+  constructor(store: Pick<Store, 'sessionConfig'>, limit = 2_000) {
+    this.#store = store;
     this.#limit = limit;
   }
 
-  get(ref: SessionRef): Promise<SessionConfig> {
+  /** null while they were not read here. */
+  known({ tenant, session }: SessionRef): SessionConfig | null {
+    return this.#known.get(`${tenant}/${session}`) ?? null;
+  }
+
+  async get(ref: SessionRef): Promise<SessionConfig> {
     const key = `${ref.tenant}/${ref.session}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const read = this.#read(ref);
-    this.#known.set(key, read);
-    read.catch(() => this.#known.delete(key));
-    if (this.#known.size > this.#limit) this.#known.delete(this.#known.keys().next().value ?? '');
-    return read;
+    const asked = this.#asked.get(key) ?? this.#read(ref);
+    this.#asked.set(key, asked);
+    try {
+      const config = await asked;
+      this.#known.set(key, config);
+      if (this.#known.size > this.#limit) this.#known.delete(this.#known.keys().next().value ?? '');
+      return config;
+    } finally {
+      this.#asked.delete(key);
+    }
   }
 
   async #read(ref: SessionRef): Promise<SessionConfig> {
-    const text = await this.#engine.store.sessionConfig(ref);
+    const text = await this.#store.sessionConfig(ref);
     if (text === null) throw new Error(`session ${ref.session} has no settings`);
     return parseBody('session-created', JSON.parse(text));
   }

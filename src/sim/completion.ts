@@ -9,6 +9,7 @@ import { think } from './mind/mind.ts';
 import type { SimReply } from './mind/reply.ts';
 import { SIM_HEADERS } from './models.ts';
 import type { CacheUse } from './prefix-cache.ts';
+import type { SimPrompt } from './prompt.ts';
 import { draw } from './random.ts';
 import { type Accepted, type Exchange, receive } from './receiving.ts';
 import { type Call, endCall, failByFault, refuse } from './refusing.ts';
@@ -79,15 +80,14 @@ function compose(call: Call, accepted: Accepted, fault: Fault | null): Answer {
     fault?.name === 'empty'
       ? THINKING_ONLY
       : think({
-          prompt,
+          prompt: withFindable(prompt),
           key: received.requestDigest,
           seed: desk.seed,
           beyondHorizon: ignoresInstructions(call, model),
           toolChoice: request.toolChoice,
           parallelCalls: request.parallelCalls,
           thinksAloud: request.thinking,
-          thinkingOnlyRate: model.thinkingOnlyRate ?? 0,
-          driftRate: model.driftRate ?? 0,
+          habits: model.habits ?? {},
         });
   const shaped = fault?.name === 'malformed_tool_args' ? breakArguments(thought, prompt.tools) : thought;
   const fitted = fitReply(shaped, replyLimit(request, received.tokens, model), model);
@@ -102,6 +102,11 @@ function compose(call: Call, accepted: Accepted, fault: Fault | null): Answer {
     cache,
     ...fitted,
   };
+}
+
+/** What a search would find is as good as offered: where it was not found yet, the wire shows the search. */
+function withFindable(prompt: SimPrompt): SimPrompt {
+  return { ...prompt, tools: [...prompt.tools, ...(prompt.search?.deferred ?? [])] };
 }
 
 /** A flip turns the horizon's verdict round for this call alone. */

@@ -8,6 +8,59 @@ export type SimWire = (typeof SIM_WIRES)[number];
 const OVER_LENGTH_WORDINGS = ['openai', 'google', 'openrouter', 'bedrock', 'vllm'] as const;
 export type OverLengthWording = (typeof OVER_LENGTH_WORDINGS)[number];
 
+/** Faults of models, in the order in which they are tried: of those that are drawn, the first that fits is made. */
+export const SIM_HABITS = [
+  'thinkingOnly',
+  'staleFigure',
+  'oldCard',
+  'inventsSource',
+  'repeatsCard',
+  'badArguments',
+  'writesCalls',
+  'plansOnly',
+  'brokenFence',
+  'claimsDone',
+  'ignoresFailure',
+  'ungrounded',
+  'repeatAnswer',
+] as const;
+export type SimHabit = (typeof SIM_HABITS)[number];
+
+/**
+ * Shares, 0 to 1, of the replies in whose place the fault could stand. A correction of the runtime ends every fault for
+ * the rest of the turn, unless the model is stubborn.
+ */
+export interface SimHabits {
+  /** Thinking and nothing else. */
+  readonly thinkingOnly?: number;
+  /** Answers what is asked as of now with an earlier figure: as a card where a tool for one is offered, else in prose. */
+  readonly staleFigure?: number;
+  /** After a look-up, shows a card of something older and unrelated. */
+  readonly oldCard?: number;
+  /** Shows a card with an address that stands nowhere in the request. */
+  readonly inventsSource?: number;
+  /** Shows the card again that it has just shown. */
+  readonly repeatsCard?: number;
+  /** Calls with a member of the wrong type; it is the failure of the call that corrects it. */
+  readonly badArguments?: number;
+  /** Writes the call as text: the name, then the arguments. */
+  readonly writesCalls?: number;
+  /** Ends on what it will do next. */
+  readonly plansOnly?: number;
+  /** Puts a card into its text whose JSON is cut. */
+  readonly brokenFence?: number;
+  /** Asked for a change, says that it is made. */
+  readonly claimsDone?: number;
+  /** Speaks as if the call that failed had worked. */
+  readonly ignoresFailure?: number;
+  /** After a look-up, answers in general words: none of its figures and hosts. */
+  readonly ungrounded?: number;
+  /** Repeats an earlier answer word for word. */
+  readonly repeatAnswer?: number;
+  /** Share of corrected replies that make the fault again. */
+  readonly stubbornness?: number;
+}
+
 /** Ground truth of one simulated model. A prober or a budget is right when it finds these figures. */
 export interface SimModel {
   readonly name: string;
@@ -21,10 +74,8 @@ export interface SimModel {
   readonly decodeTokensPerSecond: number;
   readonly quantisation: string;
   readonly supportsImages: boolean;
-  /** Share of replies, 0 to 1, that hold thinking and nothing else. */
-  readonly thinkingOnlyRate?: number;
-  /** Share of final texts, 0 to 1, that repeat the previous final text word for word. */
-  readonly driftRate?: number;
+  /** What it does wrong now and then; a model without habits is sound. */
+  readonly habits?: SimHabits;
   /**
    * Share of calls, 0 to 1, whose decision to follow instructions is turned round: within the horizon they are not
    * followed, beyond it they are. It hangs on the call's number, so identical requests differ from each other.
@@ -40,6 +91,10 @@ export interface SimModel {
 
 const share = z.number().min(0).max(1);
 
+const habits: z.ZodType<SimHabits> = z.strictObject(
+  Object.fromEntries([...SIM_HABITS, 'stubbornness'].map((name) => [name, share.exactOptional()])),
+);
+
 const simModel: z.ZodType<SimModel> = z.strictObject({
   name: z.string().min(1),
   window: z.int().positive(),
@@ -50,8 +105,7 @@ const simModel: z.ZodType<SimModel> = z.strictObject({
   decodeTokensPerSecond: z.number().positive(),
   quantisation: z.string(),
   supportsImages: z.boolean(),
-  thinkingOnlyRate: share.exactOptional(),
-  driftRate: share.exactOptional(),
+  habits: habits.exactOptional(),
   flipRate: share.exactOptional(),
   silentWindow: z.int().positive().exactOptional(),
   overLengthWording: z.enum(OVER_LENGTH_WORDINGS).exactOptional(),

@@ -1,15 +1,24 @@
 /** A request as the model sees it, whatever wire brought it, and its rendering into counted segments. */
 import type { ChatMessage, ToolDefinition } from '../context/request.ts';
-import { byteLength } from '../ledger/json.ts';
+import { byteLength, type JsonObject } from '../ledger/json.ts';
 import type { SimModel } from './contract.ts';
 import { readImage } from './images.ts';
+import { asArray, asObject, asString } from './untyped.ts';
 
 /** Anthropic's rule of thumb, width × height / 750; https://platform.claude.com/docs/en/build-with-claude/vision */
 const PIXELS_PER_IMAGE_TOKEN = 750;
 const MAX_IMAGE_TOKENS = 1_600;
 
+/** Tools the model finds by a search of the provider's: they cost no prompt until a result names them. */
+export interface ToolSearch {
+  /** Of the search tool, which is offered like any other. */
+  readonly name: string;
+  readonly deferred: readonly ToolDefinition[];
+}
+
 export interface SimPrompt {
   readonly tools: readonly ToolDefinition[];
+  readonly search?: ToolSearch;
   readonly system: readonly string[];
   readonly messages: readonly ChatMessage[];
 }
@@ -53,6 +62,7 @@ export function segmentsOf(prompt: SimPrompt): readonly Segment[] {
     segments.push({ key: digest.key(), endBytes, endImageTokens });
   };
   for (const tool of prompt.tools) push('tool', toolText(tool));
+  if (prompt.search !== undefined) push('tool', prompt.search.name);
   for (const text of prompt.system) push('system', text);
   for (const message of prompt.messages) {
     for (const block of message.content) {
@@ -61,11 +71,24 @@ export function segmentsOf(prompt: SimPrompt): readonly Segment[] {
       else if (block.type === 'tool_call') push(`${tag}.${block.id}`, block.name + callText(block));
       else if (block.type === 'tool_result') push(`${tag}.${block.callId}`, block.content);
       else if (block.type === 'image') push(tag, block.data, imageTokens(block.data));
+      else if (block.type === 'native')
+        push(`${tag}.${JSON.stringify(block.data)}`, foundText(block.data, prompt.search));
       // Thinking of past steps is not billed as prompt; it still is part of what a prefix must repeat.
       else push(`${tag}.${block.text}`, '');
     }
   }
   return segments;
+}
+
+/** How many segments stand before the messages. */
+export function stableSegments({ tools, search, system }: SimPrompt): number {
+  return tools.length + (search === undefined ? 0 : 1) + system.length;
+}
+
+/** Names of the tools that a search's result refers to. */
+export function referencedTools(data: JsonObject): readonly string[] {
+  const references = asArray(asObject(data.content)?.tool_references) ?? [];
+  return references.flatMap((reference) => asString(asObject(reference)?.tool_name) ?? []);
 }
 
 /** Tokens of the prompt up to a segment; rounded up like the whole, so a cached prompt counts as it was billed. */
@@ -108,6 +131,13 @@ class RunningDigest {
 
 function toolText(tool: ToolDefinition): string {
   return tool.name + tool.description + JSON.stringify(tool.inputSchema);
+}
+
+/** What a block of a search puts before the model: its query, or the definitions it found. */
+function foundText(data: JsonObject, search: ToolSearch | undefined): string {
+  const names = new Set(referencedTools(data));
+  const found = search?.deferred.filter(({ name }) => names.has(name)) ?? [];
+  return JSON.stringify(data.input ?? '') + found.map(toolText).join('');
 }
 
 function callText(call: { readonly args: unknown; readonly raw?: string | undefined }): string {

@@ -5,7 +5,7 @@ import { canonicalJson } from '../ledger/json.ts';
 import type { SimModel } from './contract.ts';
 import type { Desk, ServedModel } from './desk.ts';
 import type { Breakpoint } from './prefix-cache.ts';
-import { promptTokens, type Segment, type SimPrompt, segmentsOf } from './prompt.ts';
+import { promptTokens, type Segment, type SimPrompt, segmentsOf, stableSegments } from './prompt.ts';
 import { truncateToContext } from './truncation.ts';
 import { asObject, asString, type Untyped } from './untyped.ts';
 import { type Wire, WireRefusal, type WireRequest } from './wires/contract.ts';
@@ -102,8 +102,8 @@ function silentlyCut(weighed: Weighed, request: WireRequest, model: SimModel): W
 }
 
 /** Tools and system stay whole: only marks behind them move, and those of what was dropped are gone. */
-function moveBack(marks: readonly Breakpoint[], dropped: number, { tools, system }: SimPrompt) {
-  const stable = tools.length + system.length;
+function moveBack(marks: readonly Breakpoint[], dropped: number, prompt: SimPrompt) {
+  const stable = stableSegments(prompt);
   if (dropped === 0) return marks;
   return marks.flatMap((mark) => {
     if (mark.segment < stable) return [mark];

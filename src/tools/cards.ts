@@ -2,10 +2,12 @@
 import type { CardDefinition } from '../context/cards/define.ts';
 import { explainCall } from '../context/cards/explain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
-import type { Tool } from './contract.ts';
+import type { CallTraits, Tool } from './contract.ts';
 
 /** Every tool states one; nothing ever waits for a card. */
 const CARD_TIMEOUT_MS = 60_000;
+
+const CARD_TRAITS: CallTraits = { effect: 'idempotent', observes: false, retrieves: false };
 
 export function cardTool(card: CardDefinition): Tool {
   return {
@@ -20,6 +22,8 @@ export function cardTool(card: CardDefinition): Tool {
     deferred: true,
     timeoutMs: CARD_TIMEOUT_MS,
     inHop: true,
+    byClient: false,
+    traitsOf: () => CARD_TRAITS,
     parse: (args) => {
       const checked = card.check(args);
       if (checked.ok) return { ok: true, args: checked.payload };

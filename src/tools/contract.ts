@@ -1,5 +1,6 @@
 /** What a tool is, to the model that calls it and to the worker that runs it. */
 import type { ToolDefinition } from '../context/request.ts';
+import type { Clock } from '../ledger/clock.ts';
 import type { Domain } from '../ledger/domains.ts';
 import type { Json } from '../ledger/json.ts';
 
@@ -57,6 +58,15 @@ export interface SessionMemory {
   searchSessions(query: string, limit: number): Promise<FoundInSessions>;
 }
 
+/** What a process grants its tools for reaching services outside. */
+export interface Outbound {
+  /** Hosts (`host` or `host:port`) that may be reached on a private network. */
+  readonly allow: readonly string[];
+  /** The value of an environment variable; undefined where it is not set. */
+  readonly secret: (envName: string) => string | undefined;
+  readonly clock: Pick<Clock, 'nowMs' | 'after'>;
+}
+
 export interface ToolContext {
   readonly signal: AbortSignal;
   /** Absolute path of the folder that file tools are confined to. */
@@ -64,6 +74,8 @@ export interface ToolContext {
   /** The same for every attempt at this call. */
   readonly idempotencyKey: string;
   readonly memory: SessionMemory;
+  /** Left out where tools reach no network. */
+  readonly outbound?: Outbound;
 }
 
 /** An `isError` result goes back to the model, which may repair its call. */
@@ -72,6 +84,19 @@ export interface ToolOutput {
   readonly isError: boolean;
   /** Files the call read or wrote: turns about one file find each other by it. */
   readonly files?: readonly { readonly kind: 'read' | 'wrote'; readonly path: string }[] | undefined;
+  /** What the call learned of tools behind this one: `tools` by name, `digest` of their whole descriptions. */
+  readonly listed?:
+    | { readonly server: string; readonly digest: string; readonly tools: readonly string[] }
+    | undefined;
+}
+
+/** What one call of a tool means, where that hangs on its arguments. */
+export interface CallTraits {
+  readonly effect: ToolEffect;
+  /** A call that succeeds has seen the world as it is now. */
+  readonly observes: boolean;
+  /** A call that succeeds has brought text from outside to answer from. */
+  readonly retrieves: boolean;
 }
 
 export type ParsedArgs =
@@ -84,9 +109,13 @@ export interface Tool extends ToolDefinition {
   readonly effect: ToolEffect;
   readonly onUnknown: UnknownOutcome;
   readonly approval: boolean;
-  /** Not offered to a session that does not name it, unless it asks for all: its schema costs every request. */
+  /** Not loaded merely because it declares no domain: its schema costs every request. */
   readonly deferred: boolean;
   readonly timeoutMs: number;
+  /** The client makes the call itself: the turn waits for its result, and `run` is never called. */
+  readonly byClient: boolean;
+  /** What a call with these arguments means; never throws, whatever they are. */
+  traitsOf(args: Json): CallTraits;
   /** Answered in the commit that settles its batch, without a job; `run` is never called. */
   readonly inHop: boolean;
   /** Checks arguments; the message tells the model what was wrong, what was found and what is allowed. */

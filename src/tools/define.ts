@@ -6,6 +6,7 @@ import { TurnwrightError } from '../ledger/errors.ts';
 import type { Json, JsonObject } from '../ledger/json.ts';
 import { explainArguments } from './arguments.ts';
 import {
+  type CallTraits,
   TOOL_EFFECTS,
   type Tool,
   type ToolContext,
@@ -15,7 +16,7 @@ import {
   type UnknownOutcome,
 } from './contract.ts';
 
-const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+export const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 /** The largest delay a Node timer takes; a larger one would fire at once. */
 export const MAX_TOOL_TIMEOUT_MS = 2_147_483_647;
 /** What every provider accepts as the name of a function. */
@@ -29,6 +30,11 @@ export interface ToolSpec<Input extends z.ZodObject> {
   /** Domains whose turns need this tool; none means that every turn may. */
   readonly serves?: readonly Domain[];
   readonly alwaysLoaded?: boolean;
+  /**
+   * Whether a call that succeeds has seen the world as it is now. Unless declared, what it serves says so; a tool that
+   * says nothing of itself is believed to.
+   */
+  readonly observes?: boolean;
   /** `once` unless declared. */
   readonly effect?: ToolEffect;
   /**
@@ -38,7 +44,7 @@ export interface ToolSpec<Input extends z.ZodObject> {
   readonly onUnknown?: UnknownOutcome;
   /** Whether a person must allow each call. */
   readonly approval?: boolean;
-  /** Offered only to sessions that name it or ask for every tool. */
+  /** Not loaded merely because it declares no domain. */
   readonly deferred?: boolean;
   /** 60,000 unless declared. */
   readonly timeoutMs?: number;
@@ -50,6 +56,7 @@ export interface ToolSpec<Input extends z.ZodObject> {
 export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): Tool {
   checkSpec(spec);
   const inputSchema = jsonSchemaOf(spec.name, spec.input);
+  const traits = traitsFrom(spec);
   return {
     name: spec.name,
     description: spec.description,
@@ -62,6 +69,8 @@ export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): To
     deferred: spec.deferred ?? false,
     timeoutMs: spec.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS,
     inHop: false,
+    byClient: false,
+    traitsOf: () => traits,
     parse: (args) => {
       const result = spec.input.safeParse(args, { reportInput: true });
       if (result.success) return { ok: true, args: result.data as Json };
@@ -71,6 +80,51 @@ export function defineTool<Input extends z.ZodObject>(spec: ToolSpec<Input>): To
       const output = await spec.run(args as z.output<Input>, context);
       return typeof output === 'string' ? { content: output, isError: false } : output;
     },
+  };
+}
+
+/** What a client's own tool declares: how it is run is the client's. */
+export type ClientToolSpec<Input extends z.ZodObject> = Omit<
+  ToolSpec<Input>,
+  'run' | 'timeoutMs' | 'onUnknown'
+>;
+
+/**
+ * A tool that the client runs: a turn that calls it waits until the client sends its result by the signal `tool_result`.
+ *
+ * @throws TurnwrightError `config_invalid` when the declaration cannot become a tool.
+ */
+export function defineClientTool<Input extends z.ZodObject>(spec: ClientToolSpec<Input>): Tool {
+  const run = async (): Promise<never> => {
+    throw new TurnwrightError('internal', `${spec.name} was run as a job; its client runs it.`);
+  };
+  return { ...defineTool({ ...spec, run }), byClient: true };
+}
+
+/** Domains whose facts change by themselves. */
+const CURRENT_DOMAINS: readonly Domain[] = [
+  'filesystem',
+  'web',
+  'live-data',
+  'vcs',
+  'code-exec',
+  'observability',
+];
+/** Domains whose tools bring text from outside. */
+const RETRIEVED_DOMAINS: readonly Domain[] = ['web', 'live-data'];
+
+/** What a declaration says of every call. */
+export function traitsFrom(declared: {
+  readonly serves?: readonly Domain[];
+  readonly observes?: boolean;
+  readonly effect?: ToolEffect;
+}): CallTraits {
+  const { serves = [], effect = 'once' } = declared;
+  const meets = (domains: readonly Domain[]): boolean => serves.some((domain) => domains.includes(domain));
+  return {
+    effect,
+    observes: declared.observes ?? (serves.length === 0 || meets(CURRENT_DOMAINS)),
+    retrieves: (declared.observes ?? true) && meets(RETRIEVED_DOMAINS),
   };
 }
 

@@ -1,30 +1,53 @@
-/** The tools of a deployment in one fixed order, and which of them a turn carries. */
-import type { ToolDefinition } from '../context/request.ts';
+/** What a deployment offers a model to reach: tools, skills and servers, and which tools a request has loaded. */
 import type { Domain } from '../ledger/domains.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { Tool, ToolOutput } from './contract.ts';
-import { definitionOf } from './define.ts';
+import { NO_SKILLS, type SkillSet } from './skills/index.ts';
 
-/** Domains a turn was read to need; `all` loads every tool. */
-export type Need = readonly Domain[] | 'all';
+/** The tools through which a model reaches what its request does not carry. */
+export const FIND_TOOLS = 'find_tools';
+export const ACTIVATE_SKILL = 'activate_skill';
+export const MCP = 'mcp';
 
+/** All of it in a fixed order, whatever order it came in. */
 export interface ToolSurface {
   get(name: string): Tool | undefined;
   names(): readonly string[];
   /** Every tool, by name. */
   all(): readonly Tool[];
-  /** Always-loaded tools, tools serving a needed domain, and tools that declare none, by name. */
-  loaded(need: Need): readonly Tool[];
-  /** What the model sees of `loaded(need)`; the same bytes on every call. */
-  definitions(need?: Need): readonly ToolDefinition[];
+  readonly skills: SkillSet;
+  /** The servers behind the tool `mcp`, by name. */
+  readonly servers: readonly string[];
+}
+
+/** What a session's settings say of its tools. */
+export interface SurfaceTerms {
+  /** The tools it may call, by name; null for every tool of the deployment. */
+  readonly tools: readonly string[] | null;
+  /** Everything is loaded from the start. */
+  readonly all: boolean;
+}
+
+/** What is known when a turn starts of the tools it will want. */
+export interface Wanted {
+  /** Loaded before in this session, in order of their first load. */
+  readonly earlier: readonly string[];
+  readonly domains: readonly Domain[];
+  /** Types of card that the request asks for. */
+  readonly cards: readonly string[];
 }
 
 /** Names a corrective result lists at most; a longer list teaches a small model nothing. */
 const LISTED_NAMES = 60;
 const SHOWN_NAME_CHARS = 80;
+/** How cards name their tools, with `_` for the `-` of a type. */
+const CARD_TOOL = /^emit_([a-z0-9_]+)_card$/;
 
 /** @throws TurnwrightError `config_invalid` when two tools have one name. */
-export function createToolSurface(tools: readonly Tool[]): ToolSurface {
+export function createToolSurface(
+  tools: readonly Tool[],
+  { skills = NO_SKILLS, servers = [] }: Partial<Pick<ToolSurface, 'skills' | 'servers'>> = {},
+): ToolSurface {
   const sorted = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
   const byName = new Map<string, Tool>();
   for (const tool of sorted) {
@@ -34,14 +57,45 @@ export function createToolSurface(tools: readonly Tool[]): ToolSurface {
     }
     byName.set(tool.name, tool);
   }
-  const loaded = (need: Need) => sorted.filter((tool) => isLoaded(tool, need));
   return {
     get: (name) => byName.get(name),
     names: () => [...byName.keys()],
     all: () => sorted,
-    loaded,
-    definitions: (need = 'all') => loaded(need).map(definitionOf),
+    skills,
+    servers: [...servers].sort(),
   };
+}
+
+export function isAdmittedBy({ tools }: SurfaceTerms, { name }: Tool): boolean {
+  return tools === null || tools.includes(name);
+}
+
+/** The tools a session may call, loaded or not, by name. */
+export function admittedTools(surface: ToolSurface, terms: SurfaceTerms): readonly Tool[] {
+  return surface.all().filter((tool) => isAdmittedBy(terms, tool));
+}
+
+/** Of the admitted tools those that wait to be needed: what is loaded in every request is not among them. */
+export function waitingTools(admitted: readonly Tool[], terms: SurfaceTerms): readonly Tool[] {
+  return loadsAll(terms) ? [] : admitted.filter((tool) => !tool.alwaysLoaded);
+}
+
+/** Always-loaded tools by name, then the others in order of their first load; new ones of one turn join by name. */
+export function loadedTools(admitted: readonly Tool[], terms: SurfaceTerms, wanted: Wanted): readonly Tool[] {
+  if (loadsAll(terms)) return admitted;
+  const waiting = new Map(waitingTools(admitted, terms).map((tool) => [tool.name, tool]));
+  const take = (name: string): readonly Tool[] => {
+    const tool = waiting.get(name);
+    return tool !== undefined && waiting.delete(name) ? [tool] : [];
+  };
+  const earlier = wanted.earlier.flatMap(take);
+  const fresh = [...waiting.values()].filter((tool) => isWanted(tool, wanted));
+  return [...admitted.filter((tool) => tool.alwaysLoaded), ...earlier, ...fresh];
+}
+
+/** The types of card that the tools emit. */
+export function cardTypesOf(tools: readonly Tool[]): readonly string[] {
+  return tools.flatMap((tool) => cardTypeOf(tool) ?? []);
 }
 
 /** The result of a call to a tool that does not exist. */
@@ -56,7 +110,17 @@ export function unknownTool(name: string, names: readonly string[]): ToolOutput 
   return { content: `There is no tool ${shown}.${hint} ${tools}`, isError: true };
 }
 
-function isLoaded(tool: Tool, need: Need): boolean {
-  if (need === 'all' || tool.alwaysLoaded || tool.serves.length === 0) return true;
-  return tool.serves.some((domain) => need.includes(domain));
+function loadsAll({ tools, all }: SurfaceTerms): boolean {
+  return tools !== null || all;
+}
+
+function isWanted(tool: Tool, { domains, cards }: Wanted): boolean {
+  if (tool.serves.length > 0) return tool.serves.some((domain) => domains.includes(domain));
+  const type = cardTypeOf(tool);
+  return !tool.deferred || (type !== null && cards.includes(type));
+}
+
+function cardTypeOf({ name, inHop }: Tool): string | null {
+  const type = inHop ? CARD_TOOL.exec(name)?.[1] : undefined;
+  return type?.replaceAll('_', '-') ?? null;
 }

@@ -1,4 +1,5 @@
 /** What every worker is given. Built once a process, by `src/app`. */
+
 import type { Loaded } from '../db/contract.ts';
 import type { ProbeFlightStore } from '../db/probe-flights.ts';
 import type { Bus } from '../queues/bus.ts';
@@ -13,8 +14,10 @@ import type { SideCallHost } from '../runtime/side-call.ts';
 import type { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import type { TurnCache } from '../runtime/turn-cache.ts';
 import type { TurnVectors } from '../runtime/turn-vectors.ts';
-import type { SessionMemory } from '../tools/contract.ts';
+import type { Outbound, SessionMemory } from '../tools/contract.ts';
+import type { StopCondition } from '../tools/stop-condition.ts';
 import type { ToolSurface } from '../tools/surface.ts';
+import type { IntentSettings } from './intent.ts';
 
 export interface WorkerDeps {
   readonly host: SideCallHost;
@@ -35,6 +38,8 @@ export interface WorkerDeps {
   readonly flights: ProbeFlightStore;
   readonly turns: TurnCache;
   readonly surface: ToolSurface;
+  /** The operator's own conditions of an end. */
+  readonly conditions?: readonly StopCondition[];
   readonly bus: Bus;
   /** The folder that file tools are confined to. */
   readonly root: string;
@@ -43,6 +48,9 @@ export interface WorkerDeps {
   readonly leg: (name: string) => BoundLeg | null;
   /** The leg that a side call of a session on this leg is made on. */
   readonly sideLeg: (purpose: SidePurpose, boundTo: string) => BoundLeg | null;
+  readonly intent: IntentSettings;
+  /** Left out where tools reach nothing. */
+  readonly outbound?: Outbound;
 }
 
 export type SidePurpose = 'summary' | 'intent';

@@ -17,10 +17,11 @@ import type { CallOutcome } from '../providers/contract.ts';
 import type { JobRef } from '../queues/contract.ts';
 import { measuredProfile, NOTHING_FOUND } from '../runtime/measured-profile.ts';
 import type { BoundLeg } from '../runtime/model-calls.ts';
-import { sessionPrefix } from '../runtime/prefix.ts';
 import { PROBE_LEASE_MS, PROBE_SPACING_MS } from '../runtime/probe-watch.ts';
 import { modelKey } from '../runtime/profiles.ts';
+import { sessionPrefix } from '../runtime/session-prefix.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
+import { storedPrefix } from '../runtime/stored-prefix.ts';
 import type { WorkerDeps } from './deps.ts';
 
 /** Waiting for the provider's limits included. */
@@ -100,8 +101,12 @@ async function measurePrefix(
   probing: Probing,
   { leg }: Extract<ProbeCallInput, { kind: 'prefix' }>,
 ): Promise<CallResult> {
-  const { deps, ref } = probing;
-  const prefix = sessionPrefix(await deps.configs.get(ref), deps.surface);
+  const { deps, ref, claim } = probing;
+  const { session } = claim.loaded;
+  const prefix =
+    session.prefix === null
+      ? sessionPrefix(await deps.configs.get(ref), deps.surface)
+      : await storedPrefix(deps.host.engine.store, session, session.prefix);
   const asked = prefixRequest(prefix);
   const called = await ask(probing, leg, asked, 0);
   if ('result' in called) return called.result;

@@ -1,21 +1,26 @@
 /** What a step's reply, or its refusal, becomes: the records of its hop, in their order, and the facts for the machine. */
-import { judgeReply, MAX_CALLS_PER_STEP } from '../checks/judge.ts';
+import { MAX_CALLS_PER_STEP } from '../checks/called-tools.ts';
+import type { StepFacts } from '../checks/facts.ts';
+import { judgeReply } from '../checks/judge.ts';
 import { weighMessages } from '../context/assemble/weigh.ts';
-import { moved } from '../context/capacity/feedback.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
-import type { ChatReply } from '../context/request.ts';
-import type { Claim, TurnPlace } from '../db/contract.ts';
+import type { TurnPlace } from '../db/contract.ts';
 import type { AssistantBlock } from '../ledger/blocks.ts';
 import { evidenceId } from '../ledger/ids.ts';
 import { type Json, storableText } from '../ledger/json.ts';
 import type { RecordDraft } from '../ledger/kinds.ts';
-import { toolCalls } from '../ledger/view.ts';
+import { type TurnView, toolCalls, visibleText } from '../ledger/view.ts';
 import type { Additions } from '../runtime/additions.ts';
+import { lastFigure } from '../runtime/earlier-answers.ts';
 import type { StepPrefix } from '../runtime/prefix.ts';
 import type { PlanBody, RequestInput } from '../runtime/request.ts';
+import type { SessionConfig } from '../runtime/sessions.ts';
 import type { CallResult } from '../runtime/side-call.ts';
+import { grownByCalls, grownByName, misreads } from '../runtime/surface-calls.ts';
 import type { WorkerDeps } from './deps.ts';
-import type { OverLengthFailure, Sending, Sent } from './send.ts';
+import { earlierDeps, judgingOf, placeOf } from './judging.ts';
+import { boundBy, learn, missed, refuse } from './learnt.ts';
+import type { Sending, Sent } from './send.ts';
 
 /** Told of a reply that may end the turn, and of what its request was made of. */
 export type OnAnswer = (input: RequestInput, plan: PlanBody) => void;
@@ -26,23 +31,20 @@ export interface Stage extends Sending {
   readonly onAnswer: OnAnswer;
 }
 
-export function answered(
+export async function answered(
   deps: WorkerDeps,
   stage: Stage,
   sent: Extract<Sent, { kind: 'answered' }>,
-): CallResult {
-  const { place, prepared, step, input, legs, claim } = stage;
+): Promise<CallResult> {
+  const { place, prepared, step, input, legs, claim, ref } = stage;
   const { reply, bound } = sent;
   const content = withOwnIds(reply.content, place.number, step);
-  const offered = new Set(input.prefix.tools.map(({ name }) => name));
-  const traits = {
-    needsApproval: (name: string) => deps.surface.get(name)?.approval ?? false,
-    isInHop: (name: string) => offered.has(name) && (deps.surface.get(name)?.inHop ?? false),
-  };
-  const facts = judgeReply(content, traits, prepared.plan.degraded);
-  const turnId = prepared.open.turnId;
+  const config = await deps.configs.get(ref);
+  const facts = judgeReply(await judgingOf(deps, stage, config, { finish: reply.finish, content }));
+  const { turnId } = prepared.open;
   const [own] = legs;
-  const learnt = bound === own && !sent.cached ? learn(deps, stage, reply) : [];
+  const isOwn = bound === own && !sent.cached;
+  const learnt = isOwn ? [...learn(deps, stage, reply), ...missed(deps, stage, facts)] : [];
   const refusal = sent.refused === null ? [] : [refuse(deps, stage, sent.refused)];
   if (facts.kind === 'answer') {
     const openBytes = prepared.openBytes + weighMessages([{ role: 'assistant', content }]);
@@ -62,54 +64,60 @@ export function answered(
     },
   };
   const before = [...madeOf(stage), ...sent.drafts, ...boundBy(stage, claim), ...learnt, ...refusal, message];
+  const after = [...(await findings(deps, stage, facts)), ...grownBy(deps, stage, config, content, facts)];
   return {
     kind: 'done',
     output: facts as unknown as Json,
     additions: (takeEvidence) => ({
-      ...withRefusedCalls(before, content, turnId, step, takeEvidence),
+      ...withRefusedCalls([...before, ...after], content, turnId, step, takeEvidence),
       ...pinnedBy(stage),
     }),
   };
 }
 
-/** What the leg's own answer taught, where that is worth a record. */
-function learn(deps: WorkerDeps, { prepared, legs }: Stage, reply: ChatReply): readonly RecordDraft[] {
-  const { usage, firstTokenMs, finish } = reply;
-  if (usage === null) return [];
-  const { leg } = legs[0];
-  const sample = {
-    usage,
-    requestBytes: prepared.assembled.requestBytes,
-    firstTokenMs,
-    finishedByLength: finish === 'length',
-  };
-  const seen = deps.profiles.observe(leg, sample);
-  if (seen === null) return [];
-  const { before, after } = seen;
-  // How fast a prompt is read changes from call to call, and sizes no request.
-  if (!moved(before, { ...after, prefillTokensPerSecond: before.prefillTokensPerSecond })) return [];
-  const { horizon, tokensPerByte } = after;
-  const body = {
-    leg: leg.name,
-    reason: 'observed',
-    tokensPerByte: tokensPerByte.value,
-    horizonTokens: horizon.tokens,
-  } as const;
-  return [{ kind: 'capacity-feedback', turnId: prepared.open.turnId, body }];
+/** What a check that may close the turn has to say of what it found. */
+async function findings(deps: WorkerDeps, stage: Stage, facts: StepFacts): Promise<readonly RecordDraft[]> {
+  const found = facts.kind === 'answer' ? facts.findings : facts.kind === 'calls' ? facts.withheld : [];
+  if (!found.some(({ check }) => check === 'freshness')) return [];
+  const { open } = stage.prepared;
+  const figure = await lastFigure(earlierDeps(deps), placeOf(stage), visibleText(open.input));
+  const body = { step: stage.step, check: 'freshness', ...(figure === null ? {} : { figure }) } as const;
+  return [{ kind: 'finding', turnId: open.turnId, body }];
 }
 
-/** The profile the turn is planned by, where the session's ledger does not hold it yet: a probe brought it meanwhile. */
-function boundBy({ prepared, input, legs }: Stage, { loaded: { session } }: Claim): readonly RecordDraft[] {
-  const { probedAtMs: probedAt } = input.profile.provenance;
-  if (prepared.planDraft === null || probedAt <= session.profileAt) return [];
-  const profile = input.profile as unknown as Record<string, Json>;
+/** Tools that the reading did not load: those the model used all the same, and those a nudge will name. */
+function grownBy(
+  deps: WorkerDeps,
+  { prepared, step }: Stage,
+  config: SessionConfig,
+  content: readonly AssistantBlock[],
+  facts: StepFacts,
+): readonly RecordDraft[] {
+  const { open, plan } = prepared;
+  const made = {
+    step,
+    calls: toolCalls(content).slice(0, MAX_CALLS_PER_STEP),
+    open,
+    loadedAtPlan: plan.loaded ?? [],
+    surface: deps.surface,
+    config,
+  };
+  const growths = [grownByCalls(made), grownByName(namedIn(facts, open), made)];
   return [
-    {
-      kind: 'capacity-probe',
-      turnId: prepared.open.turnId,
-      body: { leg: legs[0].leg.name, probedAt, profile },
-    },
+    ...misreads(made).map((body) => ({ kind: 'misread' as const, turnId: open.turnId, body })),
+    ...growths.flatMap((body) =>
+      body === null ? [] : [{ kind: 'surface-grown' as const, turnId: open.turnId, body }],
+    ),
   ];
+}
+
+/** Tools that a check names for the first time: it will ask for their call. */
+function namedIn(facts: StepFacts, open: TurnView): readonly string[] {
+  if (facts.kind !== 'answer') return [];
+  const sent = new Set(open.steps.flatMap(({ nudge }) => nudge?.check ?? []));
+  return facts.findings
+    .filter(({ check }) => (check === 'presentation' || check === 'call-in-prose') && !sent.has(check))
+    .flatMap(({ tools = [] }) => tools);
 }
 
 /** The records a request can be made of again: first in the hop, in this order. */
@@ -199,18 +207,4 @@ export function refused(
     case 'content':
       return { kind: 'failed', code: 'content_refused', message, drafts };
   }
-}
-
-/** The session's own leg refused the length: its profile shrinks, for this turn and for all. */
-function refuse(
-  deps: WorkerDeps,
-  { prepared, input, legs }: Stage,
-  { limitTokens }: OverLengthFailure,
-): RecordDraft {
-  const { leg } = legs[0];
-  const rejectedTokens = tokensOf(prepared.assembled.requestBytes, input.profile);
-  const rejection = { rejectedTokens, ...(limitTokens === undefined ? {} : { limitTokens }) };
-  deps.profiles.refuse(leg, rejection);
-  const body = { leg: leg.name, reason: 'over-length', ...rejection } as const;
-  return { kind: 'capacity-feedback', turnId: prepared.open.turnId, body };
 }

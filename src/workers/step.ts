@@ -2,7 +2,7 @@
 import type { Claim } from '../db/contract.ts';
 import type { JobRef } from '../queues/contract.ts';
 import { spendingOf } from '../runtime/budgets.ts';
-import { sessionPrefix, stepPrefix } from '../runtime/prefix.ts';
+import { stepPrefix } from '../runtime/prefix.ts';
 import type { PlanBody, RequestInput } from '../runtime/request.ts';
 import { sessionPlan } from '../runtime/session-plan.ts';
 import type { SessionConfig } from '../runtime/sessions.ts';
@@ -70,16 +70,18 @@ async function performStep(
     };
   const open = foldRecords(claim.records);
   const { store } = deps.host.engine;
-  const built = sessionPrefix(config, deps.surface);
+  const searches = legs.some(({ provider }) => provider.searchesTools);
+  const parts = { config, surface: deps.surface, searches };
   const [profile, pinned] = await Promise.all([
     deps.profiles.bind(legs[0].leg, open.rejections),
-    stepPrefix(store, claim.loaded.session, open, built),
+    stepPrefix(store, claim, { place, open }, parts),
   ]);
   const input: RequestInput = {
     claim,
     open,
     place,
     prefix: pinned.prefix,
+    loaded: pinned.loaded,
     profile,
     ...sessionPlan(config),
     packetless,

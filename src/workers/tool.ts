@@ -1,29 +1,23 @@
 /** The `tool` pool: one call of one tool. Stages: find the call, let it run once, window the result, record it. */
-import { escapeMarkers } from '../context/assemble/markers.ts';
-import { digestResult } from '../context/evidence/digest.ts';
-import { windowResult } from '../context/evidence/window.ts';
+import { withRepairHint } from '../checks/tool-repair.ts';
 import type { Claim } from '../db/contract.ts';
 import type { ToolCallBlock } from '../ledger/blocks.ts';
-import { evidenceId, toolChild } from '../ledger/ids.ts';
+import { toolChild } from '../ledger/ids.ts';
 import type { Json } from '../ledger/json.ts';
-import type { BodyOf, RecordDraft, ToolStatus } from '../ledger/kinds.ts';
+import type { BodyOf, ToolStatus } from '../ledger/kinds.ts';
 import { toolCalls } from '../ledger/view.ts';
 import type { ToolOutput as CallOutput, ToolInput } from '../machines/turn-context.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/additions.ts';
-import { isOffered } from '../runtime/session-plan.ts';
+import { isRepairable } from '../runtime/repairable.ts';
+import { isAdmitted } from '../runtime/session-plan.ts';
 import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
-import type { Tool, ToolOutput } from '../tools/contract.ts';
+import { type AnsweredCall, recordToolResult, type ToolResult } from '../runtime/tool-record.ts';
+import type { Tool } from '../tools/contract.ts';
 import { runTool, type ToolOutcome } from '../tools/run.ts';
 import { unknownTool } from '../tools/surface.ts';
 import { DeltaStream, turnTopic } from './deltas.ts';
 import type { WorkerDeps } from './deps.ts';
-
-interface Result {
-  readonly status: ToolStatus;
-  readonly content: string;
-  readonly files?: ToolOutput['files'];
-}
 
 export function toolWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
   return runSideCall(deps.host, ref, (claim, signal) => performTool(deps, ref, claim, signal));
@@ -42,16 +36,43 @@ async function performTool(
   if (result === 'aborted') return { kind: 'aborted', drafts: [] };
   if (result === 'undecided')
     return { kind: 'done', output: output(input, 'undecided'), additions: () => ({ drafts: [] }) };
-  const turnId = claim.loaded.actor.turn;
+  const answered = { turnId: claim.loaded.actor.turn, step: input.step, index: input.index, call };
+  const failed = isRepairable(call.name) && MENDABLE.has(result.status);
+  const hinted = failed ? { ...result, content: hintedBy(deps, input, call, result) } : result;
   return {
     kind: 'done',
-    output: output(input, result.status),
-    additions: (takeEvidence) => record(turnId, input, call, result, takeEvidence()),
+    output: output(input, result.status, failed),
+    additions: (takeEvidence) =>
+      withListing(answered, result, recordToolResult(answered, hinted, takeEvidence())),
   };
 }
 
-function output({ index }: ToolInput, status: CallOutput['status']): Json {
-  return { index, status };
+/** Failures that another call may not have. */
+const MENDABLE: ReadonlySet<ToolStatus> = new Set(['error', 'invalid_args', 'unknown_tool', 'timeout']);
+
+function output({ index }: ToolInput, status: CallOutput['status'], failed = false): Json {
+  return { index, status, failed };
+}
+
+function hintedBy(
+  deps: WorkerDeps,
+  { again }: ToolInput,
+  { name }: ToolCallBlock,
+  { content, status }: ToolResult,
+): string {
+  return withRepairHint({ content, status, tool: deps.surface.get(name) ?? null, again });
+}
+
+/** A server's list was seen: the requests to come name its tools. */
+function withListing(
+  { turnId, step }: AnsweredCall,
+  { listed }: ToolResult,
+  additions: Additions,
+): Additions {
+  if (listed === undefined) return additions;
+  const { server: name, digest, tools } = listed;
+  const body = { step, by: 'listed' as const, tools: [], server: { name, digest, tools: [...tools] } };
+  return { ...additions, drafts: [...additions.drafts, { kind: 'surface-grown', turnId, body }] };
 }
 
 function callOf(claim: Claim, { step, index }: ToolInput): ToolCallBlock {
@@ -75,12 +96,12 @@ async function resultOf(
   ref: JobRef,
   { claim, input, call }: Asked,
   signal: AbortSignal,
-): Promise<Result | 'aborted' | 'undecided'> {
+): Promise<ToolResult | 'aborted' | 'undecided'> {
   const config = await deps.configs.get(ref);
   const tool = deps.surface.get(call.name);
-  if (tool === undefined || !isOffered(config, tool)) {
-    const offered = deps.surface.all().filter((one) => isOffered(config, one));
-    const names = offered.map(({ name }) => name);
+  if (tool === undefined || !isAdmitted(config, tool)) {
+    const admitted = deps.surface.all().filter((one) => isAdmitted(config, one));
+    const names = admitted.map(({ name }) => name);
     return { status: 'unknown_tool', content: unknownTool(call.name, names).content };
   }
   if (input.decided === 'report') return unknownOutcome(tool);
@@ -94,12 +115,12 @@ async function resultOf(
       status: 'invalid_args',
       content: `The arguments of ${tool.name} were no JSON object. Send one that fits its schema.`,
     };
-  if (tool.effect === 'once' && !(await letLoose(deps, ref, claim)))
+  if (tool.traitsOf(call.args).effect === 'once' && !(await letLoose(deps, ref, claim)))
     return tool.onUnknown === 'ask' ? 'undecided' : unknownOutcome(tool);
   return outcomeOf(await run(deps, ref, tool, { claim, input, call }, signal));
 }
 
-function unknownOutcome(tool: Tool): Result {
+function unknownOutcome(tool: Tool): ToolResult {
   return {
     status: 'outcome_unknown',
     content: `The outcome of ${tool.name} is unknown: it was started and its worker died. It is not run again. Check what it did before calling it anew.`,
@@ -121,15 +142,22 @@ function run(
 ): Promise<ToolOutcome> {
   // The call, not the job: what a person has run again, the tool can tell from what it did before.
   const idempotencyKey = `${ref.actor}~${toolChild(input.step, input.index)}`;
-  const context = { signal, root: deps.root, idempotencyKey, memory: deps.memory(claim.loaded) };
+  const { root, outbound } = deps;
+  const context = {
+    signal,
+    root,
+    idempotencyKey,
+    memory: deps.memory(claim.loaded),
+    ...(outbound === undefined ? {} : { outbound }),
+  };
   return runTool(tool, call.args, context, deps.host.engine.clock);
 }
 
-function outcomeOf(outcome: ToolOutcome): Result | 'aborted' {
+function outcomeOf(outcome: ToolOutcome): ToolResult | 'aborted' {
   switch (outcome.kind) {
     case 'done': {
-      const { isError, content, files } = outcome.output;
-      return { status: isError ? 'error' : 'ok', content, files };
+      const { isError, ...output } = outcome.output;
+      return { status: isError ? 'error' : 'ok', ...output };
     }
     case 'invalid_args':
       return { status: 'invalid_args', content: outcome.output.content };
@@ -138,41 +166,6 @@ function outcomeOf(outcome: ToolOutcome): Result | 'aborted' {
     case 'aborted':
       return 'aborted';
   }
-}
-
-/** The result as the request will carry it; beyond the window the whole stands beside it. */
-function record(
-  turnId: string | null,
-  { step, index }: ToolInput,
-  call: ToolCallBlock,
-  result: Result,
-  ordinal: number,
-): Additions {
-  const id = evidenceId(ordinal);
-  const shown = windowResult(result.content, { evidenceId: id, guard: escapeMarkers });
-  const windowed = shown !== result.content;
-  const body = {
-    step,
-    index,
-    callId: call.id,
-    name: call.name,
-    status: result.status,
-    evidence: id,
-    content: shown,
-    windowed,
-    // The whole is not at hand when the turn renders as closed.
-    ...(windowed ? digestOfWhole(id, result) : {}),
-    ...(result.files === undefined || result.files.length === 0 ? {} : { files: [...result.files] }),
-  };
-  const drafts: RecordDraft[] = [{ kind: 'tool-result', turnId, body }];
-  if (windowed)
-    drafts.push({ kind: 'evidence-body', turnId, body: { evidence: id, content: result.content } });
-  return { drafts, evidence: [{ ordinal, tool: call.name, draft: drafts.length - 1 }] };
-}
-
-function digestOfWhole(evidence: string, { status, content }: Result) {
-  const { text, shape } = digestResult({ evidence, content, isError: status !== 'ok' });
-  return { digest: text, shape };
 }
 
 function announce(

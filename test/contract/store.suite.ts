@@ -816,7 +816,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
 
       it('gives the turns of a head by number, with what renders and nothing else', async () => {
         const turns = [await session.accept({ text: 'one' }), await session.accept({ text: LARGE_TEXT })];
-        const receipt = { step: 1, check: 'empty-step', verdict: 'redo' };
+        const receipt = { step: 1, check: 'empty-step', verdict: 'redo' } as const;
         const turnId = turns[0]?.turn ?? null;
         await session.append({ kind: 'check-fired', turnId, body: receipt });
         const said = { input: [{ type: 'text' as const, text: 'more' }], asked: { digest: 'd' } };

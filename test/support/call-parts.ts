@@ -9,6 +9,7 @@ import { PROBE_DEFAULTS, Probes } from '../../src/runtime/probes.ts';
 import type { RateLimiter } from '../../src/runtime/rate-limiter.ts';
 import { RESPONSE_CACHE_DEFAULTS, ResponseCache } from '../../src/runtime/response-cache.ts';
 import type { WorkerDeps } from '../../src/workers/index.ts';
+import { INTENT_DEFAULTS } from '../../src/workers/intent.ts';
 
 export interface CallPartsOptions {
   readonly engine: Engine;
@@ -28,7 +29,7 @@ export function callParts({
   newId,
   leg,
   onError,
-}: CallPartsOptions): Pick<WorkerDeps, 'calls' | 'probes' | 'watch' | 'flights' | 'sideLeg'> {
+}: CallPartsOptions): Pick<WorkerDeps, 'calls' | 'probes' | 'watch' | 'flights' | 'sideLeg' | 'intent'> {
   const watch = new ProbeWatch({ flights, engine, onError });
   const spent = { microUsd: 0, tokens: 0 };
   return {
@@ -58,6 +59,7 @@ export function callParts({
       onError,
     }),
     sideLeg: (_, boundTo) => leg(boundTo),
+    intent: INTENT_DEFAULTS,
   };
 }
 

@@ -123,7 +123,7 @@ function writeTurn(engine: Engine, builder: CommitBuilder, head: string, said: T
     {
       kind: 'reading',
       turnId: turn,
-      body: { source: 'lexical', ...reading, domains: [...reading.domains] },
+      body: reading,
     },
     {
       kind: 'turn-context',
@@ -179,6 +179,7 @@ function hopOf(builder: CommitBuilder, { turn, head, number }: Place): Parameter
     },
     event: { id: 'written', event: { type: 'written' } },
     records: [],
+    config: null,
   };
 }
 
@@ -210,7 +211,9 @@ function writeStep(engine: Engine, builder: CommitBuilder, place: Place, step: n
     );
   }
   const calls = said.calls.flatMap((call, index) => ('card' in call ? [index] : []));
-  if (calls.length > 0) answerInHop(builder, engine.hopContext().cards, [], place, { step, calls });
+  if (calls.length === 0) return;
+  const context = { ...engine.hopContext(), config: SIMPLE_CONFIG };
+  answerInHop(builder, context, [], place, { step, calls, withheld: [], again: false });
 }
 
 function toolOfCard(engine: Engine, type: string): string {

@@ -26,7 +26,6 @@ import { Profiles } from '../../src/runtime/profiles.ts';
 import { RateLimiter } from '../../src/runtime/rate-limiter.ts';
 import { RequestBuilder } from '../../src/runtime/request.ts';
 import { RunningCalls } from '../../src/runtime/running-calls.ts';
-import { SessionConfigs } from '../../src/runtime/sessions.ts';
 import { SummariesAhead } from '../../src/runtime/summaries-ahead.ts';
 import { foldRecords, TurnCache } from '../../src/runtime/turn-cache.ts';
 import { builtinTools } from '../../src/tools/builtins/index.ts';
@@ -116,6 +115,11 @@ export function openProcess(options: ProcessOptions): OneProcess {
   });
   const turns = new TurnCache(store);
   const cards = createCards(BUILTIN_CARDS);
+  const surface = createToolSurface([
+    ...builtinTools(),
+    ...cards.all.map(cardTool),
+    ...(options.tools ?? []),
+  ]);
   const engine = new Engine({
     store,
     registry: MACHINES,
@@ -123,16 +127,12 @@ export function openProcess(options: ProcessOptions): OneProcess {
     clock,
     timezone: 'UTC',
     cards,
+    surface,
     onClosed: (session, closed) => turns.keep(session, closed),
   });
   const planning = new Planning(engine.indexes, turns);
   const requests = new RequestBuilder(planning, turns);
   const profiles = new Profiles({ store: options.profiles, clock, ...UNLISTED, onError });
-  const surface = createToolSurface([
-    ...builtinTools(),
-    ...cards.all.map(cardTool),
-    ...(options.tools ?? []),
-  ]);
   const leg: Leg = {
     name: 'scripted',
     provider: 'openai',
@@ -165,7 +165,7 @@ export function openProcess(options: ProcessOptions): OneProcess {
   const deps = {
     host,
     ...callParts({ engine, clock, limiter, flights, newId: randomUUID, leg: bound, onError }),
-    configs: new SessionConfigs(engine),
+    configs: engine.configs,
     profiles,
     requests,
     ahead: new SummariesAhead(engine, planning, randomUUID),
@@ -285,6 +285,7 @@ function tickingClock(): Clock {
 
 function noting(sent: ChatRequest[], provider: Provider): Provider {
   return {
+    searchesTools: provider.searchesTools,
     embed: null,
     describe: (options) => provider.describe(options),
     call: (request, options) => {
@@ -297,6 +298,7 @@ function noting(sent: ChatRequest[], provider: Provider): Provider {
 function scriptedModel(reply: NonNullable<ProcessOptions['reply']>): Provider {
   let calls = 0;
   return {
+    searchesTools: false,
     embed: null,
     describe: () =>
       Promise.resolve({

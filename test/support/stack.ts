@@ -279,6 +279,7 @@ function withRegistry(services: Services, registry: MachineRegistry): Services {
     clock: systemClock,
     timezone: 'UTC',
     cards: createCards([...BUILTIN_CARDS, ...services.config.cards]),
+    surface: services.surface,
     onClosed: (session, closed) => services.turns.keep(session, closed),
   });
   const planning = new Planning(known.indexes, services.turns);

@@ -6,30 +6,19 @@ import { PROVIDER_KINDS } from '../../providers/contract.ts';
 import type { Pool } from '../../queues/contract.ts';
 import { CACHE_LAYERS, CACHE_MODES } from '../../runtime/response-cache.ts';
 import { TOOL_EFFECTS, type Tool } from '../../tools/contract.ts';
+import { isAllowedHostForm } from '../../tools/http/allowed-host.ts';
+import type { StopCondition } from '../../tools/stop-condition.ts';
+import { mcpInput } from './mcp-schema.ts';
+import { count, durationMs, flag, MAX_TIMER_MS, name, path, urlOf } from './terms.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The longest a Node timer can wait. */
-const MAX_TIMER_MS = 2_147_483_647;
 const MAX_CONCURRENCY = 10_000;
 /** Odd, so that a majority decides. */
 const LADDER_SAMPLES = [1, 3, 5, 7, 9] as const;
 /** A lease shorter than this would run out while a healthy process waits for its turn on a busy machine. */
 const MIN_LEASE_MS = 300;
-
-const durationMs = z
-  .int()
-  .min(1)
-  .max(MAX_TIMER_MS)
-  .describe(`a whole number of milliseconds from 1 to ${MAX_TIMER_MS}`);
-const count = z.int().min(1).describe('a whole number, at least 1');
-const name = z
-  .string()
-  .regex(/^[A-Za-z0-9][\w.:/-]{0,99}$/)
-  .describe('a name of 1 to 100 letters, digits and . _ : / -, starting with a letter or digit');
-const path = z.string().min(1).describe('the path of a folder');
-const flag = z.boolean().describe('true or false');
 
 const postgresUrl = urlOf(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database');
 const redisUrl = urlOf(['redis:', 'rediss:'], 'redis://host:6379 (rediss: with TLS)');
@@ -99,6 +88,12 @@ const tool = z.custom<Tool>().superRefine((value, context) => {
 });
 
 /** Handed on as it is, like a tool. */
+const stopCondition = z.custom<StopCondition>(
+  (value) => typeof memberOf(value, 'name') === 'string' && typeof memberOf(value, 'isMet') === 'function',
+  'a condition as { name, isMet(ending) }',
+);
+
+/** Handed on as it is, like a tool. */
 const card = z.custom<CardDefinition>(
   (value) => typeof value === 'object' && value !== null && typeof memberOf(value, 'check') === 'function',
   'what defineCard({ type, description, schema, title, identity }) returns',
@@ -158,6 +153,7 @@ export const configInput = z.strictObject({
     .exactOptional(),
   defaultLeg: name.exactOptional(),
   tools: z.array(tool).describe('a list of tools').exactOptional(),
+  stopConditions: z.array(stopCondition).describe('a list of conditions').exactOptional(),
   cards: z.array(card).describe('a list of cards').exactOptional(),
   pools: pools.exactOptional(),
   probe: z
@@ -192,24 +188,30 @@ export const configInput = z.strictObject({
       ttlMs: durationMs.exactOptional(),
     })
     .exactOptional(),
-  intent: z.strictObject({ escalate: flag.exactOptional() }).exactOptional(),
+  intent: z
+    .strictObject({
+      escalate: z
+        .union([z.boolean(), z.literal('local')])
+        .describe('true, false or "local"')
+        .exactOptional(),
+      maxClassifyMicroUsd: count.exactOptional(),
+    })
+    .exactOptional(),
   calls: z.strictObject({ startHere: flag.exactOptional() }).exactOptional(),
+  outbound: z
+    .strictObject({
+      allow: z
+        .array(z.string().refine(isAllowedHostForm).describe('an exact host, as host or host:port'))
+        .describe('a list of hosts')
+        .exactOptional(),
+    })
+    .exactOptional(),
   limits: limits.exactOptional(),
+  mcp: mcpInput.exactOptional(),
+  skills: z.strictObject({ dirs: z.array(path).describe('a list of folders') }).exactOptional(),
 });
 
 export type ConfigInput = z.infer<typeof configInput>;
-
-function urlOf(schemes: readonly string[], example: string) {
-  return z
-    .string()
-    .refine((text) => {
-      if (!URL.canParse(text)) return false;
-      const url = new URL(text);
-      // `?host=` names the folder of a Unix socket, as libpq spells it.
-      return schemes.includes(url.protocol) && (url.hostname !== '' || url.searchParams.has('host'));
-    })
-    .describe(`a URL like ${example}`);
-}
 
 function callable() {
   return z.custom<(...args: never) => unknown>((value) => typeof value === 'function').describe('a function');

@@ -103,7 +103,7 @@ async function stream({ context, output }: Face, handle: TurnHandle, style: Styl
     } else if (type === 'turn.waiting') {
       startLine();
       output.progress(
-        style.dim(`The turn waits for a person to allow a call: POST /v1/turns/${handle.id}/signals`),
+        style.dim(`The turn waits (${String(data.for)}): POST /v1/turns/${handle.id}/signals`),
       );
     }
   }

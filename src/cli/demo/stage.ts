@@ -74,7 +74,7 @@ function stackSetup({ invocation, folder, leg, backend, script }: Demo): Promise
       dataDir: join(folder, 'data'),
       root: script.root,
       tools: script.kind === 'own' ? [noteTool(folder)] : config.tools,
-      intent: { escalate: true },
+      intent: { ...config.intent, escalate: true },
       limits: { ...config.limits, drainMs: DRAIN_MS },
       logLevel: quiet ? 'fatal' : config.logLevel,
     };

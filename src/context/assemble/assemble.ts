@@ -6,7 +6,7 @@ import type { Prefix } from './prefix.ts';
 import type { Rendered } from './weigh.ts';
 
 /** Named by every plan: a request of another version cannot be rebuilt byte for byte. */
-export const ASSEMBLER_VERSION = 2;
+export const ASSEMBLER_VERSION = 3;
 
 export interface AssembleInput {
   readonly prefix: Prefix;
@@ -39,6 +39,7 @@ export function assemble(input: AssembleInput): Assembled {
     request: {
       system: prefix.system,
       tools: prefix.tools,
+      ...(prefix.deferred === undefined ? {} : { deferred: prefix.deferred }),
       messages,
       maxTokens,
       cache: { key: cacheKey, breakpoints },

@@ -4,13 +4,13 @@
  */
 import type { ToolResultBlock } from '../../ledger/blocks.ts';
 import type { BodyOf } from '../../ledger/kinds.ts';
-import { type StepView, type TurnView, toolCalls, visibleText } from '../../ledger/view.ts';
+import { isDiscarded, type StepView, type TurnView, toolCalls, visibleText } from '../../ledger/view.ts';
 import { withoutFences } from '../cards/fences.ts';
 import { createCards } from '../cards/registry.ts';
 import { digestResult } from '../evidence/digest.ts';
 import type { ChatMessage } from '../request.ts';
 import { escapeMarkers } from './markers.ts';
-import { directive, NO_RESULT, said, steeredBy } from './open-turn.ts';
+import { directive, NO_RESULT, said, shownResult, steeredBy } from './open-turn.ts';
 
 /** A fence is known by the payload that was written: what a deployment declares today changes no closed turn. */
 const NO_CARDS = createCards([]);
@@ -22,10 +22,15 @@ export function renderFull(turn: TurnView): readonly ChatMessage[] {
     const upTo = steeredBy(turn, step.step);
     messages.push(...said(turn, shown, upTo));
     shown = Math.max(shown, upTo);
-    if (step.nudge === null) messages.push(...closedStep(turn, step));
+    if (!isDiscarded(turn, step)) messages.push(...closedStep(turn, step));
   }
   // What no step took up before the turn ended is still something the user said.
-  return [...messages, ...said(turn, shown, turn.steering.length)];
+  messages.push(...said(turn, shown, turn.steering.length));
+  return turn.statement === null ? messages : [...messages, answerOf(turn.statement.text)];
+}
+
+function answerOf(text: string): ChatMessage {
+  return { role: 'assistant', content: [{ type: 'text', text: escapeMarkers(text) }] };
 }
 
 /** A step that called keeps its calls, not its prose; a step that did not call is what the model answered. */
@@ -33,7 +38,7 @@ function closedStep(turn: TurnView, step: StepView): readonly ChatMessage[] {
   const calls = toolCalls(step.content);
   if (calls.length === 0) {
     const text = narrationOf(turn, step);
-    return text === '' ? [] : [{ role: 'assistant', content: [{ type: 'text', text: escapeMarkers(text) }] }];
+    return text === '' ? [] : [answerOf(text)];
   }
   const results = calls.map((call, index): ToolResultBlock => {
     const result = step.results.get(index);
@@ -56,7 +61,7 @@ export function narrationOf(turn: TurnView, step: StepView): string {
 }
 
 function closedResult(result: BodyOf<'tool-result'>): string {
-  if (result.evidence === null) return escapeMarkers(result.content);
+  if (result.evidence === null) return shownResult(result);
   return result.digest ?? digestOf(result.evidence, result).text;
 }
 

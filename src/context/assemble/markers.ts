@@ -9,11 +9,24 @@ const TAGS = [
   'context_summary',
   'turn_cards',
   'handoff',
+  'more_tools',
+  'skills',
+  'servers',
+  'skill',
 ] as const;
-/** The last two are how a window names what it left out. */
+/** How the runtime marks what it says to a model; the last two are how a window names what it left out. */
 const BRACKETS = [
   'evidence:',
   'empty-step',
+  'freshness-check',
+  'steering-drift',
+  'call-check',
+  'grounding-check',
+  'card-check',
+  'presentation-check',
+  'stop-check',
+  'topic-mismatch',
+  'uncited-source',
   'lines? \\d+(?: to \\d+)? omitted',
   '\\d+ more characters of line',
 ] as const;

@@ -6,8 +6,8 @@ import type { AssistantBlock, InputBlock, ToolResultBlock } from '../../ledger/b
 import type { BodyOf } from '../../ledger/kinds.ts';
 import { type StepView, type TurnView, toolCalls } from '../../ledger/view.ts';
 import type { ChatMessage } from '../request.ts';
+import { nudgeText } from '../wording/wording.ts';
 import { escapeMarkers } from './markers.ts';
-import { nudgeText } from './nudges.ts';
 
 export const NO_RESULT =
   'No result: the turn ended before this call finished. It may or may not have taken effect.';
@@ -52,7 +52,7 @@ export function steeredBy(turn: TurnView, step: number): number {
 
 function renderStep(step: StepView): readonly ChatMessage[] {
   if (step.nudge !== null)
-    return [{ role: 'user', content: [{ type: 'text', text: nudgeText(step.nudge.check) }] }];
+    return [{ role: 'user', content: [{ type: 'text', text: nudgeText(step.nudge) }] }];
   const content = step.content.flatMap((block): AssistantBlock[] => {
     if (block.type !== 'text') return [block];
     return block.text === '' ? [] : [{ ...block, text: escapeMarkers(block.text) }];
@@ -73,7 +73,7 @@ function renderStep(step: StepView): readonly ChatMessage[] {
   return [...messages, { role: 'user', content: results }];
 }
 
-/** A window was guarded when it was cut: what it says of itself is ours. */
-function shownResult(result: BodyOf<'tool-result'>): string {
-  return result.windowed ? result.content : escapeMarkers(result.content);
+/** A window was guarded when it was cut, and what a check says of a call is ours. */
+export function shownResult({ windowed, status, content }: BodyOf<'tool-result'>): string {
+  return windowed || status === 'withheld' ? content : escapeMarkers(content);
 }

@@ -26,6 +26,7 @@ function blockText(role: ChatMessage['role'], block: ChatMessage['content'][numb
     case 'tool_result':
       return `${block.name} returned: ${block.content}`;
     case 'thinking':
+    case 'native':
       return '';
   }
 }

@@ -1,6 +1,7 @@
 /** What changes every turn, placed in the directive's message before its own text, captured once per turn. */
 import type { TurnView } from '../../ledger/view.ts';
 import { oneLine } from '../one-line.ts';
+import { stanceText } from '../wording/wording.ts';
 import { escapeMarkers, tagged } from './markers.ts';
 import type { ThreadLine } from './thread.ts';
 
@@ -23,6 +24,8 @@ export function renderTail(turn: TurnView, { workContract, thread }: TailInput):
     const { act, domains } = turn.reading;
     const about = domains.length > 0 ? `; about ${domains.join(', ')}` : '';
     sections.push(tagged('intent', `The user asks to ${act}${about}.`));
+    const stance = stanceText(turn.reading);
+    if (stance !== null) sections.push(tagged('stance', stance));
   }
   if (workContract !== null) sections.push(tagged('work_contract', escapeMarkers(workContract)));
   if (thread.length > 0) sections.push(tagged('thread', thread.map(threadLine).join('\n')));

@@ -19,7 +19,7 @@ export function rendered(messages: readonly ChatMessage[]): Rendered {
   return { messages, bytes: weighMessages(messages), digest: blake3Hex(canonicalJson(messages)) };
 }
 
-/** UTF-8 bytes the messages put before a model; thinking is left out, as usage ratios leave it out. */
+/** UTF-8 bytes the messages put before a model; thinking and native blocks are left out, as usage ratios leave them out. */
 export function weighMessages(messages: readonly ChatMessage[]): number {
   let bytes = 0;
   for (const message of messages) {
@@ -40,6 +40,7 @@ function weighBlock(block: ChatMessage['content'][number]): number {
     case 'tool_result':
       return byteLength(block.content);
     case 'thinking':
+    case 'native':
       return 0;
   }
 }

@@ -51,6 +51,11 @@ export function actHash(act: string): number {
   return wordHash(`act:${act}`);
 }
 
+/** Of an answer as a card has it: a turn that answered alike is found by it. No word, so no length counts it. */
+export function saidHash(narration: string): number {
+  return (fnv1a(`said:${narration}`) | 1) >>> 0;
+}
+
 export function isPair(hash: number): boolean {
   return (hash & 1) === 1;
 }
@@ -76,6 +81,7 @@ export function termsOfCard(card: Omit<TurnCard, 'fullBytes' | 'cardBytes'>): Ui
     addWords(args, false);
   }
   add(actHash(card.act));
+  if (card.narration !== '') add(saidHash(card.narration));
   for (const domain of card.domains) {
     add(domainHash(domain));
     addWords(domain, false);

@@ -7,6 +7,7 @@ import { MalformedReply } from '../malformed-reply.ts';
 import { firstLimit, record } from '../reading.ts';
 import { AnthropicReply } from './read.ts';
 import { renderAnthropic } from './render.ts';
+import { searchesTools } from './tool-search.ts';
 
 const DEFAULT_BASE_URL = 'https://api.anthropic.com';
 /** The SDK insists on a key; the headers made of it are removed for legs that have none. */
@@ -18,6 +19,7 @@ export function anthropicProvider(leg: Leg, secret: string | undefined): Provide
   const settings = { baseUrl: leg.baseUrl ?? DEFAULT_BASE_URL, secret, streamError };
   return {
     call: (request, options) => call(leg, settings, request, options),
+    searchesTools: searchesTools(leg.model),
     // https://docs.claude.com/en/docs/build-with-claude/embeddings: there is no model of its own for them.
     embed: null,
     describe: (options) => describe(leg, settings, options),
@@ -39,7 +41,8 @@ async function call(
 
 async function converse(leg: Leg, settings: Settings, request: ChatRequest, wire: Wire): Promise<ChatReply> {
   const maxTokens = Math.min(request.maxTokens, leg.maxOutputTokens ?? request.maxTokens);
-  const body = renderAnthropic(request, { model: leg.model, maxTokens });
+  const target = { model: leg.model, maxTokens, searchesTools: searchesTools(leg.model) };
+  const body = renderAnthropic(request, target);
   const reply = new AnthropicReply(wire);
   for await (const event of await client(settings, wire).messages.create(body)) {
     if (reply.take(event)) return reply.finish(leg.model);

@@ -4,6 +4,7 @@ import type { Wire } from '../exchange.ts';
 import { MalformedReply } from '../malformed-reply.ts';
 import { lookUp, record, text, tokenCount } from '../reading.ts';
 import { ReplyDraft } from '../reply-draft.ts';
+import { isOfSearch } from './tool-search.ts';
 
 /** https://docs.claude.com/en/api/handling-stop-reasons */
 const FINISH: Readonly<Record<string, FinishReason>> = {
@@ -15,8 +16,11 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 };
 
+/** After so many searches of its own in one reply, 10 unless the provider changes it. */
+const PAUSED = 'pause_turn';
+
 type Fields = Readonly<Record<string, unknown>>;
-type BlockKind = 'text' | 'thinking' | 'call' | 'ignored';
+type BlockKind = 'text' | 'thinking' | 'call' | 'native' | 'ignored';
 
 export class AnthropicReply {
   readonly #draft: ReplyDraft;
@@ -33,7 +37,12 @@ export class AnthropicReply {
     this.#draft = new ReplyDraft(wire.deliver, wire.elapsedMs);
   }
 
-  /** True at the terminal event. */
+  /**
+   * True at the terminal event.
+   *
+   * @throws MalformedReply also for a reply that the provider paused: it holds no call, so taken as it is it would end
+   * the turn with half an answer, and continuing it would be a second request.
+   */
   take(event: unknown): boolean {
     const fields = record(event);
     const type = fields?.type;
@@ -73,7 +82,7 @@ export class AnthropicReply {
   }
 
   #start(key: string, block: Fields): void {
-    const kind = kindOf(block.type);
+    const kind = kindOf(block);
     this.#kinds.set(key, kind);
     if (block.type === 'redacted_thinking') this.#redacted = true;
     if (kind === 'text') this.#draft.write(key, 'text', stringOf(block.text ?? ''));
@@ -81,6 +90,7 @@ export class AnthropicReply {
     if (kind === 'thinking' && text(block.signature) !== null) {
       this.#draft.sign(key, stringOf(block.signature), 'anthropic');
     }
+    if (kind === 'native') this.#draft.native(key, block, 'anthropic');
     if (kind === 'call') {
       this.#draft.call(key, text(block.id), text(block.name));
       const input = record(block.input);
@@ -110,6 +120,7 @@ export class AnthropicReply {
   }
 
   #stop(reason: unknown): void {
+    if (reason === PAUSED) throw new MalformedReply('The provider paused the reply before it was done.');
     if (reason !== null && reason !== undefined) this.#finish = lookUp(FINISH, reason) ?? 'other';
   }
 
@@ -141,9 +152,11 @@ function keyOf(fields: Fields): string {
   return String(index);
 }
 
-function kindOf(type: unknown): BlockKind {
+function kindOf(block: Fields): BlockKind {
+  const { type } = block;
   if (type === 'text' || type === 'thinking') return type;
-  return type === 'tool_use' ? 'call' : 'ignored';
+  if (type === 'tool_use') return 'call';
+  return isOfSearch(block) ? 'native' : 'ignored';
 }
 
 function stringOf(value: unknown): string {

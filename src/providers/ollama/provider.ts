@@ -34,6 +34,7 @@ export function ollamaProvider(leg: Leg, secret: string | undefined): Provider {
   const settings = { baseUrl: leg.baseUrl ?? DEFAULT_BASE_URL, secret };
   return {
     call: (request, options) => call(leg, settings, request, options),
+    searchesTools: false,
     embed: (texts, options) => embed(leg, settings, texts, options),
     describe: (options) => describe(leg, settings, options),
   };

@@ -55,7 +55,7 @@ function contextTokens({ system, tools, messages }: ChatRequest, maxTokens: numb
   let images = 0;
   for (const block of messages.flatMap((message): readonly { type: string }[] => message.content)) {
     if (block.type === 'image') images += 1;
-    else bytes += byteLength(JSON.stringify(block));
+    else if (block.type !== 'native') bytes += byteLength(JSON.stringify(block));
   }
   const needed = Math.ceil(bytes * TOKENS_PER_BYTE) + images * TOKENS_PER_IMAGE + maxTokens;
   return Math.max(SMALLEST_CONTEXT_TOKENS, 2 ** Math.ceil(Math.log2(needed)));
@@ -95,7 +95,7 @@ function assistantMessages(message: AssistantMessage): Message[] {
     if (block.type === 'text') texts.push(block.text);
     else if (block.type === 'tool_call')
       calls.push({ function: { name: block.name, arguments: shownArgs(block) } });
-    else if (block.signature === undefined) thoughts.push(block.text);
+    else if (block.type === 'thinking' && block.signature === undefined) thoughts.push(block.text);
   }
   if (texts.length === 0 && calls.length === 0) return [];
   return [

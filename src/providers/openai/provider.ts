@@ -17,6 +17,7 @@ export function openAiProvider(kind: ChatKind, leg: Leg, secret: string | undefi
   const settings = { baseUrl, secret, streamError };
   return {
     call: (request, options) => call(leg, dialect, settings, request, options),
+    searchesTools: false,
     embed: dialect.embeds ? (texts, options) => embedOpenAi(leg, settings, texts, options) : null,
     describe: (options) => describeOpenAi(leg, settings, options),
   };

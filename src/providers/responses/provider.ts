@@ -27,6 +27,7 @@ export function responsesProvider(leg: Leg, secret: string | undefined): Provide
   const settings = { baseUrl: leg.baseUrl ?? defaultUrl, secret, streamError };
   return {
     call: (request, options) => call(leg, settings, request, options),
+    searchesTools: false,
     describe: (options) => describeOpenAi(leg, settings, options),
     embed: null,
   };

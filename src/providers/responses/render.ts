@@ -99,7 +99,7 @@ function inputPart(block: TextBlock | ImageBlock): OpenAI.Responses.ResponseInpu
 
 function assistantItems({ content }: AssistantMessage, ids: WireIds, kind: ProviderKind): Item[] {
   // Reasoning that nothing follows is refused: https://github.com/openai/openai-node/issues/1567
-  const lastSaid = content.findLastIndex((block) => block.type !== 'thinking');
+  const lastSaid = content.findLastIndex(({ type }) => type === 'text' || type === 'tool_call');
   return content.slice(0, lastSaid + 1).flatMap((block) => assistantItem(block, ids, kind) ?? []);
 }
 
@@ -116,6 +116,8 @@ function assistantItem(block: AssistantBlock, ids: WireIds, kind: ProviderKind):
       };
     case 'thinking':
       return reasoningItem(block, kind);
+    case 'native':
+      return null;
   }
 }
 

@@ -1,9 +1,20 @@
 /** Says what the request holds of what was asked, in one to four sentences, or that it holds nothing. */
 import type { Conversation } from './conversation.ts';
-import { isHeading, NOT_FOUND, type Origin, type Unit, withoutGutter } from './evidence.ts';
-import { asksForNames, asksWhichFiles, pathsIn, resultsOf, type Situation, targetsOf } from './situation.ts';
+import { isHeading, NO_PRESENT_VALUE, NOT_FOUND, type Origin, type Unit, withoutGutter } from './evidence.ts';
+import {
+  asksForNames,
+  asksToVerify,
+  asksWhichFiles,
+  lookedUp,
+  observations,
+  pathsIn,
+  resultsOf,
+  type Situation,
+  targetsOf,
+} from './situation.ts';
 import { summarise } from './summary.ts';
 import { samePath } from './terms.ts';
+import { mentions } from './toolbox.ts';
 
 const MAX_SENTENCES = 4;
 const MAX_SENTENCE_CHARS = 400;
@@ -30,13 +41,27 @@ const ORIGIN_RANK: Readonly<Record<Origin, number>> = {
 /** Whether the visible text suffices, so that no further call is needed. */
 export function settled(situation: Situation): boolean {
   const { conversation } = situation;
+  if (mustLook(situation)) return false;
   if (asksForNames(conversation)) return resultsOf('list', situation).length > 0;
+  if (situation.asOfNow && lookedUp(situation).length > 0) return true;
   const files = conversation.shapes.files;
   if (files.length > 0) return files.every((file) => fileSettled(file, situation));
   if (conversation.terms.length === 0) return !situation.conversation.directive.includes('?');
   const best = ranked(situation)[0];
   if (best === undefined) return false;
   return best.coverage >= (best.passage.origin === 'result' ? SETTLED_NOW : SETTLED_EARLIER);
+}
+
+/** Nothing was looked at yet, and earlier text is not enough: by the question, or by a correction that names a tool. */
+function mustLook(situation: Situation): boolean {
+  if (observations(situation).length > 0) return false;
+  const { conversation, tools, asOfNow } = situation;
+  const { standing } = conversation;
+  if (asOfNow || asksToVerify(conversation)) return true;
+  return (
+    standing !== null &&
+    tools.some((known) => known.role !== 'present' && mentions(standing.text, known.tool.name))
+  );
 }
 
 export function answerText(situation: Situation): string {
@@ -52,7 +77,7 @@ export function answerText(situation: Situation): string {
   const said = choose(situation).map(sentence);
   const hits = new Set(resultsOf('search', situation).flatMap((one) => pathsIn(one.content)));
   if (asksWhichFiles(conversation) && hits.size > 1) said.unshift(namesText([...hits]));
-  return said.length === 0 ? notFound(conversation) : said.slice(0, MAX_SENTENCES).join(' ');
+  return said.length === 0 ? notFound(situation) : said.slice(0, MAX_SENTENCES).join(' ');
 }
 
 /** A file is asked for as such, not for something in it. */
@@ -95,7 +120,7 @@ export function choose(situation: Situation): readonly Unit[] {
   const candidates = ranked(situation);
   const [best] = candidates;
   const enough = targetsOf(conversation).length > 0 ? WORTH_SAYING_OF_TARGET : WORTH_SAYING;
-  if (best === undefined || best.coverage < enough) return [];
+  if (best === undefined || best.coverage < enough) return tellingUnits(situation);
   const chosen: Unit[] = [best];
   const files = conversation.shapes.files;
   if (files.length > 1) {
@@ -108,6 +133,13 @@ export function choose(situation: Situation): readonly Unit[] {
     chosen.push(...units.filter((unit) => unit.passage === best.passage && unit.index === best.index + 1));
   }
   return addOpen(chosen, candidates).slice(0, MAX_SENTENCES);
+}
+
+/** A look-up may answer in figures alone, without a word of the question. */
+function tellingUnits(situation: Situation): readonly Unit[] {
+  if (!situation.asOfNow || lookedUp(situation).length === 0) return [];
+  const figures = situation.units.filter((unit) => /\d/.test(unit.text));
+  return (figures.length > 0 ? figures : situation.units).slice(0, 1);
 }
 
 function addOpen(chosen: readonly Unit[], candidates: readonly Unit[]): readonly Unit[] {
@@ -152,8 +184,9 @@ function namesText(names: readonly string[]): string {
   return `${count}: ${names.slice(0, MAX_NAMES).join(', ')}${rest}.`;
 }
 
-function notFound(conversation: Conversation): string {
+function notFound({ conversation, asOfNow }: Situation): string {
   const words = conversation.terms.map((term) => term.word);
+  if (asOfNow) return `${NO_PRESENT_VALUE}${words.length === 0 ? '' : ` for ${words.join(', ')}`}.`;
   return words.length === 0 ? `${NOT_FOUND}.` : `${NOT_FOUND}: nothing there speaks of ${words.join(', ')}.`;
 }
 

@@ -2,6 +2,7 @@
 import type { ImageBlock, ToolCallBlock, ToolResultBlock } from '../../ledger/blocks.ts';
 import { canonicalJson, type Json } from '../../ledger/json.ts';
 import type { SimPrompt } from '../prompt.ts';
+import { type Correction, correctionIn, correctionOf } from './corrections.ts';
 import { filesIn, type Shapes, shapesOf, type Term, termsOf } from './terms.ts';
 
 /** A call with its result. */
@@ -16,6 +17,10 @@ export interface Outcome {
   readonly path: string | null;
   /** Text of earlier turns: a turn by its number, or a list of turns each with the call that opens it. */
   readonly past: boolean;
+  /** Index of the message that holds the result: calls of one step share it. */
+  readonly at: number;
+  /** Nothing was called or answered since. */
+  readonly last: boolean;
 }
 
 export interface Conversation {
@@ -26,13 +31,17 @@ export interface Conversation {
   readonly terms: readonly Term[];
   readonly shapes: Shapes;
   readonly outcomes: readonly Outcome[];
-  /** Texts before the directive, oldest first. */
+  /** Texts but the directive and corrections, oldest first. */
   readonly said: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
   readonly images: readonly ImageBlock[];
   /** Assistant messages with calls since the directive. */
   readonly steps: number;
   /** `name arguments` of the calls since the directive. */
   readonly made: ReadonlySet<string>;
+  /** What the runtime would not take since the directive, oldest first. */
+  readonly corrections: readonly Correction[];
+  /** The newest that nothing was called or answered after; null when there is none. */
+  readonly standing: Correction | null;
   readonly system: string;
 }
 
@@ -42,7 +51,7 @@ const FAILURE = /^\s*\W?(?:errors?|failed|failure|no such|not found|cannot|could
 
 /** A question or an order; anything else is told, not asked. */
 const ASKS =
-  /\?|^\s*(?:please\s+)?(?:what|which|who|where|when|why|how|is|are|was|were|do|does|did|can|could|will|list|show|present|display|tell|find|read|give|explain|describe|summari[sz]e|compare|count|check|look|open|search|name|quote|print|report|call|use|get|fetch|locate|go|continue|and|now|then|say|write|extract|identify|determine|state|cite)\b/i;
+  /\?|^\s*(?:please\s+)?(?:what|which|who|where|when|why|how|is|are|was|were|do|does|did|can|could|will|list|show|present|display|tell|find|read|give|explain|describe|analy[sz]e|summari[sz]e|compare|count|check|look|open|search|name|quote|print|report|call|use|get|fetch|locate|go|continue|and|now|then|say|write|extract|identify|determine|state|cite|verify|confirm|double-?check|make sure)\b/i;
 
 export function asksSomething(text: string): boolean {
   return ASKS.test(text);
@@ -60,14 +69,24 @@ export function readConversation(prompt: SimPrompt): Conversation {
   const outcomes: Outcome[] = [];
   const calls = new Map<string, ToolCallBlock>();
   const made = new Set<string>();
+  const corrections: Correction[] = [];
   let steps = 0;
   let lastNote = '';
+  let standing: Correction | null = null;
+  const lastReply = prompt.messages.findLastIndex((one) => one.role === 'assistant');
   for (const [index, message] of prompt.messages.entries()) {
     const current = index > at;
+    const last = index > lastReply;
     let called = false;
     for (const block of message.content) {
+      const correction = message.role === 'user' && current ? correctionBy(block) : null;
+      if (correction !== null) {
+        corrections.push(correction);
+        if (last) standing = correction;
+      }
       if (block.type === 'text') {
         if (message.role === 'user') lastNote = block.text;
+        if (message.role === 'user' && correctionIn(block.text) !== null) continue;
         if (index !== at || stripSections(block.text) !== directive)
           said.push({ role: message.role, text: block.text });
       } else if (block.type === 'image') images.push(block);
@@ -76,7 +95,11 @@ export function readConversation(prompt: SimPrompt): Conversation {
         called = true;
         if (current) made.add(callKey(block.name, block.args));
       } else if (block.type === 'tool_result')
-        outcomes.push(outcomeOf(block, calls.get(block.callId), current, outcomes, said));
+        outcomes.push({
+          ...outcomeOf(block, calls.get(block.callId), current, outcomes, said),
+          at: index,
+          last,
+        });
     }
     if (called && current) steps += 1;
   }
@@ -90,18 +113,25 @@ export function readConversation(prompt: SimPrompt): Conversation {
     images,
     steps,
     made,
+    corrections,
+    standing,
     system: prompt.system.join('\n'),
   };
 }
 
 /** A long directive holds pasted text; what is asked stands at one of its ends. */
-function endsOf(directive: string): string {
+export function endsOf(directive: string): string {
   if (directive.length <= 2 * DIRECTIVE_END_CHARS) return directive;
   return `${directive.slice(0, DIRECTIVE_END_CHARS)} ${directive.slice(-DIRECTIVE_END_CHARS)}`;
 }
 
 export function callKey(name: string, args: Json): string {
   return `${name} ${canonicalJson(args)}`;
+}
+
+function correctionBy(block: SimPrompt['messages'][number]['content'][number]): Correction | null {
+  if (block.type === 'text') return correctionIn(block.text);
+  return block.type === 'tool_result' ? correctionOf(block) : null;
 }
 
 /** The last assistant text before the directive; null when there is none. */
@@ -151,14 +181,14 @@ function outcomeOf(
   current: boolean,
   before: readonly Outcome[],
   said: Conversation['said'],
-): Outcome {
+): Omit<Outcome, 'at' | 'last'> {
   const args = call?.args ?? null;
   const name = call?.name ?? result.name;
   return {
     name,
     args,
     content: result.content,
-    failed: result.isError || FAILURE.test(result.content),
+    failed: result.isError || FAILURE.test(result.content) || correctionOf(result) !== null,
     current,
     path: pathIn(args) ?? pathOfEvidence(args, before) ?? pathOfListed(args, said),
     past: ofThePast(args, name, result.content),

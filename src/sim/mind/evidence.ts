@@ -1,5 +1,6 @@
 /** Everything the request holds that may answer, cut into lines and sentences and scored against what is asked. */
 import { asksSomething, type Conversation, type Outcome } from './conversation.ts';
+import { withoutLists } from './listed.ts';
 import { partsOf, turnLineOf } from './pointers.ts';
 import { holds, type Term } from './terms.ts';
 
@@ -15,8 +16,13 @@ const QUESTION = /\?\s*$|(?:^|[:,]\s)(?:what|which|who|whose|where|when|why|how)
 const ROLE_LINE = /^\W*(user|assistant|tool|result|system)\b(?:\s+[\w-]+)?\s*(?::\s*|\W*$)/i;
 const EVIDENCE_TAG = /\[evidence:[^\]]*\]/g;
 const NOTHING: readonly number[] = [];
-/** Opens every answer that found nothing, so that such an answer is never taken for a source. */
+/** They open every answer that found nothing, so that such an answer is never taken for a source. */
 export const NOT_FOUND = 'I could not find that in what I was given';
+export const NO_PRESENT_VALUE = 'I do not have a current value';
+/** How an answer that was given before begins; see `saidBefore`. */
+const SAID_BEFORE = /^As said (?:\d+ times )?before: /;
+/** What a window says of the lines it left out: no line of the text. */
+const OMISSION = /^\s*\[[^\]]{0,200}\w\(\{/;
 
 export type Origin = 'result' | 'earlier-result' | 'assistant' | 'user' | 'system';
 
@@ -41,16 +47,21 @@ export interface Unit {
   readonly own: readonly number[];
 }
 
-export function passagesOf(conversation: Conversation): readonly Passage[] {
+/** `silent` names tools whose results are no evidence. */
+export function passagesOf(
+  conversation: Conversation,
+  silent: ReadonlySet<string> = new Set(),
+): readonly Passage[] {
   const passages: Passage[] = [];
-  if (conversation.system !== '')
-    passages.push({ origin: 'system', path: null, text: conversation.system, past: false });
+  const system = withoutLists(conversation.system);
+  if (system !== '') passages.push({ origin: 'system', path: null, text: system, past: false });
   for (const { role, text } of conversation.said) {
-    if (role === 'assistant' && text.startsWith(NOT_FOUND)) continue;
-    passages.push({ origin: role, path: null, text, past: role === 'user' });
+    if (role === 'assistant' && foundNothing(text)) continue;
+    const own = role === 'assistant' ? text.replace(SAID_BEFORE, '') : text;
+    passages.push({ origin: role, path: null, text: own, past: role === 'user' });
   }
   for (const outcome of conversation.outcomes) {
-    if (outcome.failed) continue;
+    if (outcome.failed || silent.has(outcome.name)) continue;
     passages.push({
       origin: outcome.current ? 'result' : 'earlier-result',
       path: outcome.path,
@@ -59,6 +70,15 @@ export function passagesOf(conversation: Conversation): readonly Passage[] {
     });
   }
   return passages;
+}
+
+/** The same answer as it is given for the nth time. */
+export function saidBefore(text: string, times: number): string {
+  return `As said ${times === 1 ? '' : `${times} times `}before: ${text}`;
+}
+
+export function foundNothing(answer: string): boolean {
+  return answer.includes(NOT_FOUND) || answer.includes(NO_PRESENT_VALUE);
 }
 
 /** All units in order, scored. A term that stands nowhere weighs most: then no unit covers much. */
@@ -109,7 +129,7 @@ function draftsOf(passage: Passage): readonly Draft[] {
     const hit = HIT_LINE.exec(line);
     const path = hit?.[1] ?? passage.path;
     const text = (hit?.[3] ?? line).replace(LINE_NUMBER, '').replace(EVIDENCE_TAG, '').trim();
-    if (text === '') continue;
+    if (text === '' || OMISSION.test(text)) continue;
     if (isHeading(text)) heading = text;
     role = ROLE_LINE.exec(text)?.[1]?.toLowerCase() ?? role;
     for (const part of passage.past ? toldIn(text, role) : sentencesOf(text)) {

@@ -1,9 +1,12 @@
 /** Which tools to call next. Plans only from the directive, the offered tools and this turn's results. */
 import { fillArguments, keyValue, type Preset } from './arguments.ts';
 import { callKey } from './conversation.ts';
+import { broughtTools, lastFinds, sureFinds } from './discovering.ts';
 import { recallCalls } from './recalling.ts';
 import {
   asksForNames,
+  asksToVerify,
+  observations,
   type PlannedCall,
   pathsIn,
   resultsOf,
@@ -11,23 +14,46 @@ import {
   targetsOf,
 } from './situation.ts';
 import { holds, samePath } from './terms.ts';
-import { affinity, type KnownTool, toolFor } from './toolbox.ts';
+import { affinity, changes, type KnownTool, looksBack, looksOutside, mentions, toolFor } from './toolbox.ts';
 
 /** Files fetched in one step when a listing or search names them and the directive does not. */
 const MAX_GUESSED_FILES = 3;
 /** What one term in a tool's name, or two in its description, amount to. */
 const MIN_AFFINITY = 2;
+/** What a tool that looks outside has ahead of others where a value is asked for as it stands now. */
+const OUTSIDE_AFFINITY = 2;
+
+type Plan = (situation: Situation) => readonly PlannedCall[];
+
+/** What was looked for and brought comes first; the past is no source of a value as it stands now. */
+const PLANS: readonly Plan[] = [
+  callsOfBrought,
+  callsOfCorrection,
+  sureFinds,
+  recallCalls,
+  callsForNamedFiles,
+  callsForListing,
+  callsForHits,
+  callsForSearch,
+  callsForAnyFile,
+  callsByAffinity,
+  lastFinds,
+  callsToVerify,
+];
+const PLANS_FOR_PRESENT: readonly Plan[] = [
+  callsOfBrought,
+  callsOfCorrection,
+  callsByAffinity,
+  lastFinds,
+  callsForListing,
+  callsForHits,
+  callsForSearch,
+  callsForAnyFile,
+];
+
 /** In order of preference; empty when nothing new can be asked. Never a call made already in this turn. */
 export function nextCalls(situation: Situation): readonly PlannedCall[] {
-  const plans = [
-    recallCalls,
-    callsForNamedFiles,
-    callsForListing,
-    callsForHits,
-    callsForSearch,
-    callsForAnyFile,
-    callsByAffinity,
-  ];
+  const plans = situation.asOfNow ? PLANS_FOR_PRESENT : PLANS;
   for (const plan of plans) {
     const calls = plan(situation).filter(
       (call, at, all) =>
@@ -90,7 +116,7 @@ function callsForHits(situation: Situation): readonly PlannedCall[] {
 function callsForSearch(situation: Situation): readonly PlannedCall[] {
   const { conversation } = situation;
   const search = toolFor('search', situation.tools, conversation.terms);
-  if (search === undefined || targetsOf(conversation).length > 0) return [];
+  if (search === undefined || canFetchTargets(situation)) return [];
   const { quoted, codeLike } = conversation.shapes;
   const words = conversation.terms.toSorted(
     (left, right) => right.boost - left.boost || right.word.length - left.word.length,
@@ -102,24 +128,63 @@ function callsForSearch(situation: Situation): readonly PlannedCall[] {
   return untried === undefined ? [] : [untried];
 }
 
+/** A file that is named is read, not searched for; without a tool that reads, it is. */
+function canFetchTargets({ conversation, tools }: Situation): boolean {
+  return targetsOf(conversation).length > 0 && tools.some((known) => known.role === 'fetch');
+}
+
 /** Without a search that helps, looks at what files there are. */
 function callsForAnyFile(situation: Situation): readonly PlannedCall[] {
   const { conversation } = situation;
   const tried = resultsOf('list', situation).length > 0;
-  return tried || conversation.terms.length === 0 || targetsOf(conversation).length > 0
+  return tried || conversation.terms.length === 0 || canFetchTargets(situation)
     ? []
     : listCall(situation, '**/*');
 }
 
 /** Any other tool whose own words the directive uses. */
 function callsByAffinity(situation: Situation): readonly PlannedCall[] {
-  const { tools, subject } = situation;
+  const { tools, subject, asOfNow } = situation;
+  const worth = (known: KnownTool): number =>
+    affinity(known, subject.terms) + (asOfNow && looksOutside(known) ? OUTSIDE_AFFINITY : 0);
   const [best] = tools
-    .filter((known) => known.role === 'other')
-    .toSorted((left, right) => affinity(right, subject.terms) - affinity(left, subject.terms));
-  if (best === undefined || affinity(best, subject.terms) < MIN_AFFINITY) return [];
-  if (situation.conversation.outcomes.some((one) => one.current && one.name === best.tool.name)) return [];
-  return [{ name: best.tool.name, args: fillArguments(best, {}, subject) }];
+    .filter((known) => known.role === 'other' && !(asOfNow && (looksBack(known) || changes(known))))
+    .toSorted((left, right) => worth(right) - worth(left));
+  return best === undefined || worth(best) < MIN_AFFINITY ? [] : callOf(best, situation);
+}
+
+/** A tool that was found in this turn is what it was found for. */
+function callsOfBrought(situation: Situation): readonly PlannedCall[] {
+  const [best] = broughtTools(situation).toSorted(
+    (left, right) => affinity(right, situation.subject.terms) - affinity(left, situation.subject.terms),
+  );
+  return best === undefined ? [] : callOf(best, situation);
+}
+
+/** A correction names the tools that would help. */
+function callsOfCorrection(situation: Situation): readonly PlannedCall[] {
+  const { standing } = situation.conversation;
+  if (standing === null) return [];
+  const [best] = situation.tools
+    .filter((known) => known.role === 'other' && !changes(known) && mentions(standing.text, known.tool.name))
+    .toSorted(
+      (left, right) => affinity(right, situation.subject.terms) - affinity(left, situation.subject.terms),
+    );
+  return best === undefined ? [] : callOf(best, situation);
+}
+
+/** What is to be verified and stands in no file here is looked at wherever anything can be looked at. */
+function callsToVerify(situation: Situation): readonly PlannedCall[] {
+  const { conversation, tools } = situation;
+  if (!asksToVerify(conversation) || observations(situation).length > 0) return [];
+  const outside = tools.find(looksOutside);
+  return outside === undefined ? [] : callOf(outside, situation);
+}
+
+/** Once a turn; one that failed may be made again in other words. */
+function callOf({ tool, ...known }: KnownTool, { conversation, subject }: Situation): readonly PlannedCall[] {
+  const answered = conversation.outcomes.some((one) => one.current && !one.failed && one.name === tool.name);
+  return answered ? [] : [{ name: tool.name, args: fillArguments({ tool, ...known }, {}, subject) }];
 }
 
 function listCall(situation: Situation, pattern: string): readonly PlannedCall[] {

@@ -1,4 +1,6 @@
 /** What the simulated model says, before any wire gives it a form. */
+import { canonicalJson } from '../../ledger/json.ts';
+import type { PlannedCall } from './situation.ts';
 
 export interface SimReplyCall {
   readonly name: string;
@@ -15,4 +17,12 @@ export interface SimReply {
 
 export function textReply(text: string): SimReply {
   return { thinking: null, text, calls: [] };
+}
+
+export function callReply(calls: readonly PlannedCall[]): SimReply {
+  return {
+    thinking: null,
+    text: '',
+    calls: calls.map((call) => ({ name: call.name, argsText: canonicalJson(call.args) })),
+  };
 }

@@ -15,7 +15,8 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   sentences text contain contains containing contents content according using use uses used call tool tools inside
   question following above below previous previously earlier before after first last next thing things something
   anything nothing everything want need like know think make makes made take takes compare compared comparing count extract identify determine
-  cite locate define defines defined talk talks refer refers described work works`.split(/\s+/),
+  cite locate define defines defined talk talks refer refers described work works
+  verify confirm`.split(/\s+/),
 );
 
 const WORD = /[\p{L}\p{N}_]+(?:[-'.’][\p{L}\p{N}_]+)*/gu;

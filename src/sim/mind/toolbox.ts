@@ -13,9 +13,19 @@ export interface Property {
 
 /**
  * `fetch` returns a named file, `list` names of files, `search` lines of files, `retrieve` stored text by id;
- * `present` shows a person what was found in some form.
+ * `present` shows a person what was found in some form; `finder` finds tools that are not offered; `skill` loads
+ * instructions by their name; `broker` reaches the tools of a server.
  */
-export type ToolRole = 'fetch' | 'list' | 'search' | 'retrieve' | 'present' | 'other';
+export type ToolRole =
+  | 'fetch'
+  | 'list'
+  | 'search'
+  | 'retrieve'
+  | 'present'
+  | 'finder'
+  | 'skill'
+  | 'broker'
+  | 'other';
 
 export interface KnownTool {
   readonly tool: ToolDefinition;
@@ -37,6 +47,16 @@ const PRESENTS =
 const LIST_CUES = /\b(?:lists?|globs?|wildcards?|names?|paths?|entries|directory|locates?)\b/g;
 const SEARCH_CUES = /\b(?:contents?|lines?|text|regex|regular|inside|occurrences?|grep|within)\b/g;
 const ABOUT_FILES = /\b(?:files?|documents?|folders?|workspace|repository|directory|tree)\b/;
+const FINDS_TOOLS = /\b(?:finds?|search(?:es)?|looks? (?:up|for)|discovers?|loads?)\b[^.]*\btools?\b/;
+const LOADS_SKILL = /\bskills?\b/;
+const SKILL_NAME = /^(?:name|skill|skill_?name|id)$/i;
+const SERVER_NAME = /^servers?(?:_?name)?$/i;
+const TOOL_NAME = /^(?:tool|tool_?name|action|method)$/i;
+/** Of the world as it stands now, beyond the folder and the conversation. */
+const OUTSIDE =
+  /\b(?:web|internet|online|live|current|latest|news|real[- ]time|up[- ]to[- ]date|quotes?|forecasts?)\b/;
+/** No tool is judged by more of its first sentence. */
+const MAX_SENTENCE_CHARS = 600;
 /** Files are read by name or searched; these look at a conversation's own past. */
 const ABOUT_PAST = /\b(?:transcript|conversation|sessions?|turns?|tools)\b/;
 
@@ -62,6 +82,28 @@ export function affinity(known: KnownTool, terms: readonly Term[]): number {
   return terms.reduce((sum, term) => sum + (holds(name, term) ? 2 : holds(about, term) ? 1 : 0), 0);
 }
 
+/** Looks at the world beyond the folder: nothing of the conversation's own past, and nothing that changes. */
+export function looksOutside(known: KnownTool): boolean {
+  const about = aboutOf(known.tool);
+  return known.role === 'other' && OUTSIDE.test(about) && !looksBack(known) && !changes(known);
+}
+
+/** Returns what a conversation said or did before. */
+export function looksBack({ role, tool }: KnownTool): boolean {
+  return role === 'retrieve' || (role === 'other' && ABOUT_PAST.test(firstSentence(aboutOf(tool))));
+}
+
+/** A call leaves something different behind. */
+export function changes({ role, tool }: KnownTool): boolean {
+  return (role === 'other' || role === 'broker') && CHANGES.test(firstSentence(aboutOf(tool)));
+}
+
+/** A name no sentence holds by chance is enough; a plain word must be ordered or stand in quotes. */
+export function mentions(text: string, name: string): boolean {
+  if (!/[_-]|[a-z][A-Z]|\d/.test(name)) return ordered(name, text);
+  return new RegExp(`(?<![\\w-])${name.replace(/[^\w]/g, '\\$&')}(?![\\w-])`).test(text);
+}
+
 /** `call the x tool`, `use x`, or the name in code quotes: a plain word that is a tool's name is no order. */
 export function ordered(name: string, text: string): boolean {
   const escaped = name.replace(/[^\w]/g, '\\$&');
@@ -81,10 +123,12 @@ export function wordsOf(name: string): string {
 
 function describe(tool: ToolDefinition): KnownTool {
   const properties = propertiesOf(tool.inputSchema);
-  const about = `${wordsOf(tool.name)} ${tool.description.toLowerCase()}`;
+  const about = aboutOf(tool);
   const known = (role: ToolRole, key: Property | null): KnownTool => ({ tool, properties, role, key });
   const id = properties.find((one) => ID_NAME.test(one.name));
   if (id !== undefined && STORED.test(about)) return known('retrieve', id);
+  const behind = rolesBehind(properties, firstSentence(about));
+  if (behind !== null) return known(behind.role, behind.key);
   if (PRESENTS.test(firstSentence(about)) && pathOf(properties, undefined) === undefined)
     return known('present', null);
   if (!ABOUT_FILES.test(`${about} ${properties.map((one) => one.text).join(' ')}`))
@@ -101,6 +145,20 @@ function describe(tool: ToolDefinition): KnownTool {
   }
   if (path === undefined) return known('other', null);
   return known(/\blists?\b|\bentries\b/.test(firstSentence(about)) ? 'list' : 'fetch', path);
+}
+
+/** Tools that lead to other tools or to instructions. */
+function rolesBehind(
+  properties: readonly Property[],
+  sentence: string,
+): { readonly role: ToolRole; readonly key: Property } | null {
+  const query = properties.find((one) => PATTERN_NAME.test(one.name) && isTextual(one));
+  if (query !== undefined && FINDS_TOOLS.test(sentence)) return { role: 'finder', key: query };
+  const server = properties.find((one) => SERVER_NAME.test(one.name) && isTextual(one));
+  if (server !== undefined && properties.some((one) => TOOL_NAME.test(one.name)))
+    return { role: 'broker', key: server };
+  const skill = properties.find((one) => SKILL_NAME.test(one.name) && one.required);
+  return skill !== undefined && LOADS_SKILL.test(sentence) ? { role: 'skill', key: skill } : null;
 }
 
 function pathOf(properties: readonly Property[], pattern: Property | undefined): Property | undefined {
@@ -127,6 +185,11 @@ function isTextual({ schema }: Property): boolean {
   return types.includes('array') && asObject(schema.items)?.type === 'string';
 }
 
+function aboutOf(tool: ToolDefinition): string {
+  return `${wordsOf(tool.name)} ${tool.description.toLowerCase()}`;
+}
+
 function firstSentence(text: string): string {
-  return /^[^.]*/.exec(text)?.[0] ?? text;
+  const end = text.indexOf('.');
+  return text.slice(0, end === -1 ? MAX_SENTENCE_CHARS : Math.min(end, MAX_SENTENCE_CHARS));
 }

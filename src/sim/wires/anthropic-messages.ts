@@ -1,6 +1,7 @@
 /** Anthropic messages: reading the blocks of a transcript, each with the path an error names it by. */
 import type {
   ImageBlock,
+  NativeBlock,
   TextBlock,
   ThinkingBlock,
   ToolCallBlock,
@@ -9,10 +10,11 @@ import type {
 import type { Json } from '../../ledger/json.ts';
 import { asArray, asObject, asString, type Untyped } from '../untyped.ts';
 import { anthropicInvalid } from './anthropic-failure.ts';
+import { readNative } from './anthropic-search.ts';
 import { systemNote } from './contract.ts';
 
 export interface Block {
-  readonly block: TextBlock | ImageBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock;
+  readonly block: TextBlock | ImageBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | NativeBlock;
   /** `messages.2.content.0` */
   readonly path: string;
   readonly cacheControl: unknown;
@@ -125,10 +127,14 @@ function readBlock(
     case 'redacted_thinking':
       return [{ type: 'thinking', text: '' }];
     default:
-      throw anthropicInvalid(
-        `${path}: Input tag '${String(block.type)}' found using 'type' does not match any of the expected tags: 'image', 'redacted_thinking', 'text', 'thinking', 'tool_result', 'tool_use'`,
-      );
+      return [readNative(block, path) ?? refuseBlock(block, path)];
   }
+}
+
+function refuseBlock(block: Untyped, path: string): never {
+  throw anthropicInvalid(
+    `${path}: Input tag '${String(block.type)}' found using 'type' does not match any of the expected tags: 'image', 'redacted_thinking', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_search_tool_result', 'tool_use'`,
+  );
 }
 
 function readText(block: Untyped, path: string): TextBlock {

@@ -1,16 +1,16 @@
 /** Anthropic messages: reading a request. https://platform.claude.com/docs/en/api/messages */
-import type { ChatMessage, ToolDefinition } from '../../context/request.ts';
-import type { JsonObject } from '../../ledger/json.ts';
+import type { ChatMessage } from '../../context/request.ts';
 import { type Breakpoint, LONG_LIFE_MS, SHORT_LIFE_MS } from '../prefix-cache.ts';
 import type { ToolChoice } from '../prompt.ts';
 import { asArray, asNumber, asObject, asString, type Untyped } from '../untyped.ts';
 import { anthropicInvalid } from './anthropic-failure.ts';
 import { type Block, readMessages } from './anthropic-messages.ts';
 import { checkTranscript } from './anthropic-rules.ts';
+import { checkSearches } from './anthropic-search-rules.ts';
+import { readTools } from './anthropic-tools.ts';
 import type { WireRequest } from './contract.ts';
 
 const MAX_BREAKPOINTS = 4;
-const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const MIN_THINKING_TOKENS = 1_024;
 
 /** @param sign the signature this provider gives to a thinking text. */
@@ -28,14 +28,16 @@ export function parseAnthropic(body: Untyped, sign: (thinking: string) => string
   const turns = readMessages(values, sign);
   checkTranscript(turns, thinking === 'enabled');
   const tools = readTools(body.tools);
+  checkSearches(turns, tools.names);
   const system = readSystem(body.system);
   const blocks: readonly Block[] = turns.flatMap((turn) => turn.blocks);
-  const marks = [...tools.marks, ...system.marks, ...blocks.map((block) => lifeOf(block.cacheControl))];
+  const marks = [...tools.marks, ...system.marks, ...blocks.map((block) => block.cacheControl)].map(lifeOf);
   return {
     model,
     stream: body.stream === true,
     prompt: {
-      tools: tools.definitions,
+      tools: tools.loaded,
+      ...(tools.search === null ? {} : { search: tools.search }),
       system: system.texts,
       messages: turns.map(
         (turn) => ({ role: turn.role, content: turn.blocks.map((block) => block.block) }) as ChatMessage,
@@ -70,44 +72,9 @@ function lifeOf(cacheControl: unknown): number | null {
   return control.ttl === '1h' ? LONG_LIFE_MS : SHORT_LIFE_MS;
 }
 
-/** Deferred and server-side tools are left out: they cost no prompt until they are searched for. */
-function readTools(value: unknown): {
-  readonly definitions: readonly ToolDefinition[];
-  readonly marks: readonly (number | null)[];
-} {
-  const definitions: ToolDefinition[] = [];
-  const marks: (number | null)[] = [];
-  const names = new Set<string>();
-  for (const [index, item] of (asArray(value) ?? []).entries()) {
-    const tool = asObject(item);
-    const schema = asObject(tool?.input_schema);
-    const name = asString(tool?.name) ?? '';
-    if (tool !== null && tool.type !== undefined && tool.type !== 'custom') continue;
-    if (tool === null || schema === null) {
-      throw anthropicInvalid(`tools.${index}.custom.input_schema: Field required`);
-    }
-    if (schema.type !== 'object') {
-      throw anthropicInvalid(`tools.${index}.custom.input_schema.type: Input should be 'object'`);
-    }
-    if (!TOOL_NAME.test(name)) {
-      throw anthropicInvalid(`tools.${index}.custom.name: String should match pattern '${TOOL_NAME.source}'`);
-    }
-    if (names.has(name)) throw anthropicInvalid('tools: Tool names must be unique.');
-    names.add(name);
-    if (tool.defer_loading === true) continue;
-    definitions.push({
-      name,
-      description: asString(tool.description) ?? '',
-      inputSchema: schema as JsonObject,
-    });
-    marks.push(lifeOf(tool.cache_control));
-  }
-  return { definitions, marks };
-}
-
 function readSystem(value: unknown): {
   readonly texts: readonly string[];
-  readonly marks: readonly (number | null)[];
+  readonly marks: readonly unknown[];
 } {
   if (typeof value === 'string')
     return value === '' ? { texts: [], marks: [] } : { texts: [value], marks: [null] };
@@ -118,7 +85,7 @@ function readSystem(value: unknown): {
     if (text === '') throw anthropicInvalid('system: text content blocks must be non-empty');
     return text;
   });
-  return { texts, marks: blocks.map((block) => lifeOf(block?.cache_control)) };
+  return { texts, marks: blocks.map((block) => block?.cache_control) };
 }
 
 function readToolChoice(value: unknown): ToolChoice {

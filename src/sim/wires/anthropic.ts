@@ -15,6 +15,7 @@ import {
   anthropicPromptTooLong,
 } from './anthropic-failure.ts';
 import { parseAnthropic } from './anthropic-request.ts';
+import { searchBlocks } from './anthropic-search.ts';
 import {
   type Answer,
   callIdsOf,
@@ -50,7 +51,7 @@ type Sign = (thinking: string) => string;
 function whole(answer: Answer, sign: Sign): WireBody {
   const message = {
     ...emptyMessage(answer),
-    content: contentOf(answer, sign),
+    content: contentOf(answer, sign).map(({ block }) => block),
     stop_reason: stopReason(answer),
     usage: usage(answer, answer.outputTokens),
   } satisfies Message;
@@ -66,9 +67,9 @@ function stream(answer: Answer, sign: Sign): WireBody {
     frames.push({ text: serverEvent(event), tokens });
   push({ type: 'message_start', message: emptyMessage(answer) });
   frames.push({ text: 'event: ping\ndata: {"type": "ping"}\n\n', tokens: 0 });
-  for (const [index, block] of contentOf(answer, sign).entries()) {
-    push({ type: 'content_block_start', index, content_block: opened(block) });
-    for (const { delta, tokens } of deltasOf(block, index, answer)) {
+  for (const [index, part] of contentOf(answer, sign).entries()) {
+    push({ type: 'content_block_start', index, content_block: opened(part.block) });
+    for (const { delta, tokens } of deltasOf(part, answer)) {
       push({ type: 'content_block_delta', index, delta }, tokens);
     }
     push({ type: 'content_block_stop', index });
@@ -106,31 +107,50 @@ function emptyMessage(answer: Answer): Message {
   };
 }
 
-function contentOf(answer: Answer, sign: Sign): ContentBlock[] {
-  const { thinking, text, calls } = answer.reply;
-  const blocks: ContentBlock[] = [];
-  if (thinking !== null) blocks.push({ type: 'thinking', thinking, signature: sign(thinking) });
-  if (text !== '') blocks.push({ type: 'text', text, citations: null });
-  const ids = callIdsOf(answer, 'toolu_');
-  for (const [index, call] of calls.entries()) {
-    const id = ids[index] ?? '';
-    // Broken arguments, which only a fault or the reply limit makes, cannot be an object: they stay text.
-    const input: unknown = parseArguments(call.argsText) ?? call.argsText;
-    blocks.push({ type: 'tool_use', id, name: call.name, input, caller: { type: 'direct' } });
-  }
-  return blocks;
+/** A block, and the text of its input where that streams. */
+interface Part {
+  readonly block: ContentBlock;
+  readonly inputText?: string;
 }
 
-/** A block as it starts: its content comes in deltas. */
+/** What a search found stands before the calls of it. */
+function contentOf(answer: Answer, sign: Sign): readonly Part[] {
+  const { thinking, text, calls } = answer.reply;
+  const parts: Part[] = [];
+  if (thinking !== null) parts.push({ block: { type: 'thinking', thinking, signature: sign(thinking) } });
+  if (text !== '') parts.push({ block: { type: 'text', text, citations: null } });
+  for (const block of searchBlocks(answer)) {
+    const inputText = block.type === 'server_tool_use' ? JSON.stringify(block.input) : '';
+    parts.push({ block, inputText });
+  }
+  const ids = callIdsOf(answer, 'toolu_');
+  for (const [index, { name, argsText }] of calls.entries()) {
+    const id = ids[index] ?? '';
+    // Broken arguments, which only a fault or the reply limit makes, cannot be an object: they stay text.
+    const input: unknown = parseArguments(argsText) ?? argsText;
+    const block = { type: 'tool_use', id, name, input, caller: { type: 'direct' } } as const;
+    parts.push({ block, inputText: argsText });
+  }
+  return parts;
+}
+
+/** A block as it starts: its content comes in deltas, except what a search found. */
 function opened(block: ContentBlock) {
-  if (block.type === 'thinking') return { ...block, thinking: '', signature: '' };
-  if (block.type === 'tool_use') return { ...block, input: {} };
-  return { type: 'text' as const, text: '', citations: null };
+  switch (block.type) {
+    case 'thinking':
+      return { ...block, thinking: '', signature: '' };
+    case 'tool_use':
+    case 'server_tool_use':
+      return { ...block, input: {} };
+    case 'text':
+      return { ...block, text: '' };
+    default:
+      return block;
+  }
 }
 
 function deltasOf(
-  block: ContentBlock,
-  index: number,
+  { block, inputText = '' }: Part,
   answer: Answer,
 ): readonly { readonly delta: RawContentBlockDelta; readonly tokens: number }[] {
   const paced = (text: string, delta: RawContentBlockDelta) => ({
@@ -145,10 +165,9 @@ function deltasOf(
   }
   if (block.type === 'text')
     return pieces(block.text).map((text) => paced(text, { type: 'text_delta', text }));
-  const { thinking, text, calls } = answer.reply;
-  const before = (thinking === null ? 0 : 1) + (text === '' ? 0 : 1);
-  const args = calls[index - before]?.argsText ?? '';
-  return pieces(args).map((partial_json) => paced(partial_json, { type: 'input_json_delta', partial_json }));
+  return pieces(inputText).map((partial_json) =>
+    paced(partial_json, { type: 'input_json_delta', partial_json }),
+  );
 }
 
 function stopReason(answer: Answer): StopReason {

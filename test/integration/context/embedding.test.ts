@@ -9,7 +9,6 @@ import type { BodyOf } from '../../../src/ledger/kinds.ts';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { dryPlan } from '../../../src/runtime/dry-plan.ts';
 import { rebuildSession } from '../../../src/runtime/rebuild.ts';
-import { SessionConfigs } from '../../../src/runtime/sessions.ts';
 import { verifySession } from '../../../src/runtime/verify-session.ts';
 import type { SimModel } from '../../../src/sim/index.ts';
 import { until } from '../../support/await.ts';
@@ -241,7 +240,7 @@ describe('an embedding leg, through the whole stack', () => {
       const { engine, planning, surface, legProfiles: profiles, config } = services;
       const leg = config.legs.find(({ name }) => name === MODEL.name);
       if (leg === undefined) throw new Error('the leg is gone');
-      const deps = { engine, planning, surface, profiles, configs: new SessionConfigs(engine) };
+      const deps = { engine, planning, surface, profiles, configs: engine.configs };
       const { plan } = await dryPlan(deps, ref, { text: DIRECTIVE, leg });
       expect(plan.promoted.map(({ number }) => number)).toEqual([1]);
       await until('the receipt is written', async () =>

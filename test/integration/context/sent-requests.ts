@@ -5,7 +5,7 @@ import type { SessionRef, Store } from '../../../src/db/contract.ts';
 import { canonicalJson } from '../../../src/ledger/json.ts';
 import { type BodyOf, parseBody } from '../../../src/ledger/kinds.ts';
 import { visibleText } from '../../../src/ledger/view.ts';
-import { storedPrefix } from '../../../src/runtime/prefix.ts';
+import { storedPrefix } from '../../../src/runtime/stored-prefix.ts';
 import type { RequestBuilder } from '../../../src/runtime/request.ts';
 import { foldRecords } from '../../../src/runtime/turn-cache.ts';
 import type { SimModel } from '../../../src/sim/index.ts';

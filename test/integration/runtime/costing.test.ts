@@ -90,14 +90,18 @@ describe('what a session costs', () => {
     const { config } = world.stack.producer;
     const probe = { ...config.probe, local: 'full' } as const;
     const { sim, services } = await start({ probe, sideLegs: { intent: 'second' }, responseCache: CACHED });
+    // The same question for the classifier as the first of the session below: its reply is kept.
+    await world.ask(await world.session('free'), 'The harbour and the tide.', { escalate: true });
+    await world.probesIn('done');
+    await world.passMinute();
     const ref = await world.session('first', { ladder: ['free'], tools: ['almanac'] });
     await world.ask(ref, 'The harbour and the tide.', { escalate: true });
-    await world.probesIn('done');
+    await world.probesIn('done', 2);
     for (const n of [1, 2, 3]) await world.ask(ref, `Mind this, number ${n}. ${TEXT}`);
     await world.ask(ref, ASK_TOOL);
     sim.setFaults([{ match: { model: 'first', count: 1 }, fault: { name: 'server_error' } }]);
     await world.ask(ref, 'Good evening.');
-    // The classifier's question is the same again, and its reply is kept.
+    // With turns before it, it is another question.
     await world.ask(ref, 'The harbour and the tide.', { escalate: true });
 
     const receipts = await world.bodies(ref, 'work-receipt');

@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildPrefix } from '../../../src/context/assemble/prefix.ts';
 import { WINDOW_LIMIT_CHARS } from '../../../src/context/evidence/window.ts';
 import { DEFAULT_SIM_MODELS, type FaultRule, type SimModel } from '../../../src/sim/index.ts';
-import { builtinTools } from '../../../src/tools/builtins/index.ts';
-import { createToolSurface } from '../../../src/tools/surface.ts';
 import { until } from '../../support/await.ts';
 import { BACKENDS, openTestStack, type TestStack } from '../../support/stack.ts';
 import { heldTool } from '../../support/tools.ts';
@@ -177,21 +174,25 @@ describe.each(BACKENDS)('outcomes on %s', (backend) => {
   });
 
   it('SUR-01 ASM-03 a session carries the tools it allows and no others, under one prefix for all its turns', async () => {
-    const prefixes = async (tools: readonly string[] | null) => {
+    const carried = async (tools: readonly string[] | null) => {
       const session = await stack.session({ tools, system: 'You keep a harbour log.' });
       await stack.ask(session, GREETING);
       await stack.ask(session, 'Good evening to you.');
-      const receipts = (await stack.records(session)).filter(({ data }) => data.purpose === 'step');
-      return [...new Set(receipts.map(({ data }) => data.prefixDigest))];
+      const records = await stack.records(session);
+      const receipts = records.filter(({ data }) => data.purpose === 'step');
+      expect(new Set(receipts.map(({ data }) => data.prefixDigest)).size).toBe(1);
+      const [prefix] = records.filter(({ kind }) => kind === 'prefix').map(({ data }) => data);
+      expect(prefix?.digest).toBe(receipts[0]?.data.prefixDigest);
+      expect(String(prefix?.system)).toContain('You keep a harbour log.');
+      const sent = (prefix?.tools ?? []) as readonly { readonly name: string }[];
+      return sent.map(({ name }) => name);
     };
-    const all = createToolSurface([...builtinTools(), weir.tool, sluice.tool]).definitions('all');
-    const expected = (allowed: readonly string[]) =>
-      buildPrefix(
-        'You keep a harbour log.',
-        all.filter(({ name }) => allowed.includes(name)),
-      ).digest;
-    expect(await prefixes(null)).toEqual([expected(all.map(({ name }) => name))]);
-    expect(await prefixes(['read', 'recall'])).toEqual([expected(['read', 'recall'])]);
+    const { surface } = stack.producer;
+    const always = surface.all().filter((tool) => tool.alwaysLoaded);
+    const open = await carried(null);
+    expect(open).toEqual([...always.map(({ name }) => name), 'sluice', 'weir']);
+    expect(surface.names().length).toBeGreaterThan(open.length);
+    expect(await carried(['read', 'recall'])).toEqual(['read', 'recall']);
   });
 });
 

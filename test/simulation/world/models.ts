@@ -60,6 +60,7 @@ export class Models {
   reachedBy(owner: Owner): Provider {
     const metadata = { declaredWindow: 80_000, maxOutputTokens: 400, quantisation: null };
     return {
+      searchesTools: false,
       embed: null,
       call: (request, options) => this.#call(owner, request, options),
       describe: async (options) => {

@@ -17,7 +17,6 @@ import { Profiles } from '../../../src/runtime/profiles.ts';
 import { RateLimiter } from '../../../src/runtime/rate-limiter.ts';
 import { RequestBuilder } from '../../../src/runtime/request.ts';
 import { RunningCalls } from '../../../src/runtime/running-calls.ts';
-import { SessionConfigs } from '../../../src/runtime/sessions.ts';
 import { SummariesAhead } from '../../../src/runtime/summaries-ahead.ts';
 import { Sweeper } from '../../../src/runtime/sweeper.ts';
 import { TurnCache } from '../../../src/runtime/turn-cache.ts';
@@ -96,6 +95,7 @@ export class Process implements Owner {
     });
     this.#sweeper = sweeper;
     const turns = new TurnCache(store);
+    const surface = createToolSurface(around.toolsOf(this));
     this.engine = new Engine({
       store,
       registry,
@@ -103,6 +103,7 @@ export class Process implements Owner {
       clock,
       timezone: 'UTC',
       cards: createCards([]),
+      surface,
       onClosed: (session, closed) => turns.keep(session, closed),
     });
     const { indexes } = this.engine;
@@ -137,14 +138,14 @@ export class Process implements Owner {
         onError,
       },
       ...callParts({ engine: this.engine, clock, limiter, flights, newId: around.newId, leg, onError }),
-      configs: new SessionConfigs(this.engine),
+      configs: this.engine.configs,
       profiles: new Profiles({ store: around.profilesOf(this), clock, ...UNLISTED, onError }),
       requests: new RequestBuilder(planning, turns),
       ahead: new SummariesAhead(this.engine, planning, around.newId),
       memory: (loaded) => sessionMemory({ store, indexes, turns }, loaded),
       limiter,
       turns,
-      surface: createToolSurface(around.toolsOf(this)),
+      surface,
       bus: around.bus,
       root: '/nowhere',
       newId: around.newId,

@@ -62,8 +62,10 @@ describe('a configuration with nothing said', () => {
       modelMapping: {},
       pricing: {},
       responseCache: { mode: 'off', layer: 'process', ttlMs: 604_800_000 },
-      intent: { escalate: false },
+      intent: { escalate: false, legs: 'any', maxClassifyMicroUsd: 10_000 },
       calls: { startHere: false },
+      stopConditions: [],
+      outbound: { allow: [] },
       limits: {
         stepBudget: 40,
         turnDeadlineMs: 900_000,

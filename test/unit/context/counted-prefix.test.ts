@@ -4,7 +4,7 @@ import { observePrefix } from '../../../src/context/capacity/feedback.ts';
 import { countedPrefix } from '../../../src/context/capacity/tokens.ts';
 import { historyBudget, prefixTokens, promptCeiling } from '../../../src/context/plan/budget.ts';
 import { PLAN_DEFAULTS } from '../../../src/context/plan/options.ts';
-import { sessionPrefix } from '../../../src/runtime/prefix.ts';
+import { sessionPrefix } from '../../../src/runtime/session-prefix.ts';
 import { openConversation, SIMPLE_CONFIG } from '../../support/conversation.ts';
 import { measure, memoryParts, openProcess } from '../../support/one-process.ts';
 import { measured } from './gate-sample.ts';

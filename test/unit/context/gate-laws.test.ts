@@ -12,7 +12,7 @@ import type { AssistantBlock } from '../../../src/ledger/blocks.ts';
 import { byteLength, canonicalJson } from '../../../src/ledger/json.ts';
 import { parseBody } from '../../../src/ledger/kinds.ts';
 import { finalAnswer, type TurnView } from '../../../src/ledger/view.ts';
-import { sessionPrefix } from '../../../src/runtime/prefix.ts';
+import { sessionPrefix } from '../../../src/runtime/session-prefix.ts';
 import { type PlanBody, profileOf } from '../../../src/runtime/request.ts';
 import { type Conversation, openConversation, SIMPLE_CONFIG } from '../../support/conversation.ts';
 import { measure, memoryParts, type OneProcess, openProcess } from '../../support/one-process.ts';

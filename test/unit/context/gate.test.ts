@@ -10,7 +10,7 @@ import { canonicalJson } from '../../../src/ledger/json.ts';
 import { parseBody, type RecordKind } from '../../../src/ledger/kinds.ts';
 import { SUMMARY_MACHINE, SUMMARY_VERSION } from '../../../src/machines/summary.ts';
 import { beginActor } from '../../../src/runtime/actor.ts';
-import { sessionPrefix } from '../../../src/runtime/prefix.ts';
+import { sessionPrefix } from '../../../src/runtime/session-prefix.ts';
 import type { SessionConfig } from '../../../src/runtime/sessions.ts';
 import { type Conversation, openConversation, SIMPLE_CONFIG } from '../../support/conversation.ts';
 import {
@@ -232,8 +232,8 @@ describe('EVA-04 replay under two models', () => {
 describe('within a turn', () => {
   const steps: readonly Scripted[] = [
     [{ type: 'thinking', text: 'Hm.' }, ...text('Looking.'), lookup(901, 5)],
-    [lookup(902, 1_200), call('emit_metric_card', metric(903), 'y')],
     [],
+    [lookup(902, 1_200), call('emit_metric_card', metric(903), 'y')],
     text('Here it is.'),
   ];
   const inOrder = (request: ChatRequest, n: number): Scripted =>
@@ -273,7 +273,7 @@ describe('within a turn', () => {
     await session.process.run();
     const view = await session.process.view(session.conversation.ref, session.turn);
     expect(view.number).toBe(TURNS + 1);
-    expect(view.steps.map(({ nudge }) => nudge?.check ?? null)).toEqual([null, null, 'empty-step', null]);
+    expect(view.steps.map(({ nudge }) => nudge?.check ?? null)).toEqual([null, 'empty-step', null, null]);
     const next = await session.process.ask(session.conversation.ref, 'And then?');
     expect(next.number).toBe(TURNS + 2);
     expect(allText(session.process.sent.at(-1)?.messages ?? [])).not.toContain('[empty-step]');

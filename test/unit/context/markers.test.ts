@@ -1,17 +1,33 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { escapeMarkers, tagged } from '../../../src/context/assemble/markers.ts';
-import { nudgeText } from '../../../src/context/assemble/nudges.ts';
 import { windowResult } from '../../../src/context/evidence/window.ts';
+import { WORDING_EN } from '../../../src/context/wording/en.ts';
 import { Tally } from '../ledger/sample.ts';
 
-const TAGS = ['turn_context', 'intent', 'stance', 'thread', 'work_contract', 'context_summary'] as const;
+const TAGS = [
+  'turn_context',
+  'intent',
+  'stance',
+  'thread',
+  'work_contract',
+  'context_summary',
+  'more_tools',
+  'skills',
+  'servers',
+  'skill',
+] as const;
+
+/** How the runtime begins what it says: each with its own mark. */
+const MARKS = [...Object.values(WORDING_EN.nudges), ...Object.values(WORDING_EN.withheld)].map((words) =>
+  words.slice(0, words.indexOf(']') + 1),
+);
 
 /** Every way of ours to begin a control text, written as the request would carry it. */
 const OURS = [
   ...TAGS.flatMap((tag) => [`<${tag}>`, `</${tag}>`, `<${tag} turns="1-8">`]),
   '[evidence:e1]',
-  nudgeText('empty-step').slice(0, 12),
+  ...MARKS,
   '[line 3 omitted, 9 characters: recall({"id":"e1"})]',
   '[lines 13 to 82 omitted, 70000 characters: recall({"id":"e1"})]',
   '[123 more characters of line 4: recall({"id":"e1"})]',
@@ -34,7 +50,7 @@ function markersIn(found: string): readonly string[] {
   const starts = [
     ...TAGS.flatMap((tag) => [`<${tag}>`, `</${tag}>`, `<${tag} `]),
     '[evidence:',
-    '[empty-step',
+    ...MARKS.map((mark) => mark.slice(0, -1)),
   ].filter((start) => lower.includes(start));
   const windows = lower.match(/\[(?:lines? \d+(?: to \d+)? omitted|\d+ more characters of line)/gu) ?? [];
   return [...starts, ...windows];

@@ -78,7 +78,11 @@ describe('a call whose outcome is unknown and whose tool asks', () => {
   ])('RUN-08 %s settles that call alone, as a call of its own', (type, decision) => {
     const turn = undecided().done('tool-1-2').send({ type });
     expect(turn.spawned).toEqual([
-      { child: 'tool-1-1-1', src: 'tool', input: { step: 1, index: 1, denied: false, decided: decision } },
+      {
+        child: 'tool-1-1-1',
+        src: 'tool',
+        input: { step: 1, index: 1, denied: false, decided: decision, again: false },
+      },
     ]);
     expect(turn.records).toEqual([{ kind: 'turn-decided', body: { for: 'outcome', decision } }]);
     expect(turn.done('tool-1-1-1', { index: 1, status: 'ok' }).state).toBe('stepping');

@@ -39,8 +39,10 @@ describe('snapshots of released machines', () => {
     const turn = JSON.parse(readFileSync(new URL('turn-1.json', FOLDER), 'utf8')) as Record<string, unknown>;
     expect(Object.keys(turn).sort()).toEqual([
       'accepted',
+      'awaiting',
       'compacting',
       'deciding',
+      'judged',
       'reading',
       'resetting',
       'stepping',

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Withheld } from '../../../src/checks/facts.ts';
 import { byteLength } from '../../../src/ledger/json.ts';
+import { CHECKS } from '../../../src/ledger/kinds.ts';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { TURN_MACHINE, TURN_VERSION } from '../../../src/machines/turn.ts';
 import { replay, unfold } from '../../../src/runtime/replay.ts';
@@ -12,6 +14,7 @@ import {
   DEGRADED,
   EMPTY,
   type Fact,
+  found,
   NO_HORIZON,
   OVER_LENGTH,
   PACKET_WANTED,
@@ -32,7 +35,8 @@ interface Choice {
     | 'decide'
     | 'waited'
     | 'steer'
-    | 'undecided';
+    | 'undecided'
+    | 'failing';
   readonly fact: Fact;
   readonly at: number;
 }
@@ -40,7 +44,14 @@ interface Choice {
 const fact: fc.Arbitrary<Fact> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(ANSWER, ANSWER, DEGRADED, NO_HORIZON) },
   { weight: 3, arbitrary: fc.constantFrom(EMPTY, OVER_LENGTH) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .uniqueArray(fc.constantFrom(...CHECKS), { minLength: 1, maxLength: 3 })
+      .map((checks) => found(...checks)),
+  },
   { weight: 4, arbitrary: fc.constantFrom(PACKET_WANTED, RESET_WANTED) },
+  { weight: 5, arbitrary: fc.constant(calls(1, 0, [0], { idle: true, shown: true })) },
   {
     weight: 6,
     arbitrary: fc
@@ -48,14 +59,22 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
         admitted: fc.constantFrom(1, 1, 2, 2, 3, 4, 5, 32),
         asks: fc.boolean(),
         inHop: fc.uniqueArray(fc.nat({ max: 2 }), { maxLength: 2 }),
+        kept: fc.option(fc.constantFrom('freshness', 'topic-mismatch', 'uncited-source' as const), {
+          freq: 3,
+        }),
+        byClient: fc.boolean(),
+        shown: fc.boolean(),
       })
-      .map(({ admitted, asks, inHop }) =>
-        calls(
-          admitted,
-          asks ? 1 : 0,
-          inHop.filter((index) => index < admitted),
-        ),
-      ),
+      .map(({ admitted, asks, inHop, kept, byClient, shown }) => {
+        const here = inHop.filter((index) => index < admitted);
+        const withheld = kept === null ? [] : here.slice(0, 1).map((index) => ({ check: kept, index }));
+        return calls(admitted, asks ? 1 : 0, here, {
+          withheld: withheld as Withheld[],
+          byClient: byClient && !here.includes(admitted - 1) ? [admitted - 1] : [],
+          idle: here.length === admitted,
+          shown,
+        });
+      }),
   },
 );
 const choice: fc.Arbitrary<Choice> = fc.record({
@@ -69,6 +88,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
     { weight: 3, arbitrary: fc.constant('decide' as const) },
     { weight: 6, arbitrary: fc.constant('waited' as const) },
     { weight: 4, arbitrary: fc.constantFrom('steer' as const, 'undecided' as const) },
+    { weight: 4, arbitrary: fc.constant('failing' as const) },
   ),
   fact,
   at: fc.nat({ max: 100 }),
@@ -99,9 +119,13 @@ function happen(turn: TurnRun, { what, fact: wanted, at }: Choice): void {
   else if (what === 'deadline') turn.send({ type: 'turn.deadline' });
   else if (turn.state === 'waiting' && what === 'waited') turn.send({ type: 'turn.waited' });
   else if (what === 'steer') turn.send({ type: 'turn.steer' });
+  else if (turn.state === 'waiting' && turn.stored.context.waitingFor === 'client')
+    turn.clientResult(awaited(turn)[0] ?? 0);
   else if (turn.state === 'waiting') turn.send({ type: decisionOf(turn, at) });
   else if (child === undefined) throw new Error(`nothing can happen in ${turn.state}: the turn is stuck`);
   else if (what === 'child-failed') turn.failed(child);
+  else if (what === 'failing' && /^tool-\d+-\d+$/u.test(child))
+    turn.done(child, { index: Number(child.split('-')[2]), status: 'error', failed: true });
   else if (what === 'undecided' && /^tool-\d+-\d+$/u.test(child))
     turn.undecided(child, Number(child.split('-')[2]));
   else if (turn.timers.has('summary-late') && what === 'waited') turn.send({ type: 'turn.summary-late' });
@@ -113,6 +137,10 @@ function answerOf(turn: TurnRun, child: string, wanted: Fact): Fact | null {
   if (child.startsWith('step-')) return legalFact(turn, wanted);
   if (child === 'summary-2') return { to: 0 };
   return child.startsWith('summary-') || child.startsWith('handoff-') ? REACHED : null;
+}
+
+function awaited(turn: TurnRun): readonly number[] {
+  return turn.stored.context.awaited as readonly number[];
 }
 
 function decisionOf(turn: TurnRun, at: number): string {
@@ -166,7 +194,7 @@ describe('laws of the turn machine', () => {
         expect(turn.children.size).toBe(0);
         expect(turn.closed[0]?.steps).toBeLessThanOrEqual(limit.stepBudget + EXTRA_STEPS);
         const types = turn.history.map(({ event }) => event);
-        expect(turn.answers).toEqual(answersDue(turn));
+        expect(turn.answers.map(({ step, calls: due }) => ({ step, calls: due }))).toEqual(answersDue(turn));
         tally.count({
           ...Object.fromEntries(OUTCOMES.map((name) => [name, name === outcome])),
           'read by a classifier': types.some((event) => event.includes('actor.intent-1')),
@@ -178,6 +206,10 @@ describe('laws of the turn machine', () => {
           'with a handoff a step made': types.some((event) => event.includes('reset-made')),
           'with a late summary': types.some((event) => event.includes('summary-late')),
           'with calls that need no job': turn.answers.length > 0,
+          'with a reply sent back': types.some((event) => event.includes('"findings":[{')),
+          'with a call of the client': types.some((event) => event.includes('turn.client-result')),
+          'ended by a check': turn.stated.length > 0,
+          'ended on a card': turn.closed[0]?.reason === 'card_repeated',
           'on a degraded packet': turn.closed[0]?.reason === 'degraded_summary',
         });
       }),

@@ -1,7 +1,9 @@
 /** Drives the turn machine as the runtime does: stored text in, one event, effects and stored text out. */
 import { initialTransition, transition } from 'xstate';
+import type { CalledTools } from '../../../src/checks/facts.ts';
 import { blake3Hex } from '../../../src/ledger/chain.ts';
 import { canonicalJson, type Json } from '../../../src/ledger/json.ts';
+import type { Check } from '../../../src/ledger/kinds.ts';
 import { MACHINES } from '../../../src/machines/registry.ts';
 import { TURN_MACHINE, TURN_VERSION, turnMachine } from '../../../src/machines/turn.ts';
 import type { AnswerParams, TurnInput } from '../../../src/machines/turn-context.ts';
@@ -10,10 +12,16 @@ import type { AppliedEvent } from '../../../src/runtime/replay.ts';
 import { findMachine, persist, restore } from '../../../src/runtime/snapshot.ts';
 
 export type Fact = Readonly<Record<string, Json>>;
-export const ANSWER: Fact = { kind: 'answer', degraded: false };
+export const ANSWER: Fact = { kind: 'answer', degraded: false, findings: [] };
+/** An answer in which checks found something, in the order in which it counts. */
+export const found = (...checks: readonly Check[]): Fact => ({
+  kind: 'answer',
+  degraded: false,
+  findings: checks.map((check) => ({ check })),
+});
 /** It rests on a packet that no summariser wrote. */
-export const DEGRADED: Fact = { kind: 'answer', degraded: true };
-export const EMPTY: Fact = { kind: 'empty' };
+export const DEGRADED: Fact = { kind: 'answer', degraded: true, findings: [] };
+export const EMPTY: Fact = { kind: 'empty', shown: false };
 export const OVER_LENGTH: Fact = { kind: 'over-length' };
 export const RESET_WANTED: Fact = { kind: 'reset-wanted' };
 export const RESET_MADE: Fact = { kind: 'reset-made' };
@@ -21,11 +29,24 @@ export const NO_HORIZON: Fact = { kind: 'no-horizon' };
 export const PACKET_WANTED: Fact = { kind: 'packet-wanted', from: 1, to: 8, bytes: 900 };
 /** What a summary that was written answers. */
 export const REACHED: Fact = { to: 8 };
-export const calls = (admitted: number, approvals = 0, inHop: readonly number[] = []): Fact => ({
+export const calls = (
+  admitted: number,
+  approvals = 0,
+  inHop: readonly number[] = [],
+  rest: Partial<CalledTools> = {},
+): Fact => ({
   kind: 'calls',
   admitted,
-  approvals,
+  approvals: Array.from({ length: admitted }, (_, index) => index)
+    .filter((index) => !inHop.includes(index))
+    .slice(0, approvals),
   inHop: [...inHop],
+  byClient: [],
+  withheld: [],
+  unfit: [],
+  idle: false,
+  shown: false,
+  ...(rest as Fact),
 });
 
 const LIMITS: TurnInput = { stepBudget: 40, deadlineMs: 60_000, escalate: false, weak: false };
@@ -84,6 +105,17 @@ export class TurnRun {
     return this.send({ type: `xstate.error.actor.${child}`, error: { code } });
   }
 
+  /** The client answers a call of the running step. */
+  clientResult(index: number): this {
+    return this.send({ type: 'turn.client-result', step: Number(this.stored.context.step), index });
+  }
+
+  /** Ends a call of the running step as its worker does. */
+  tool(index: number, status = 'ok'): this {
+    const step = Number(this.stored.context.step);
+    return this.done(`tool-${step}-${index}`, { index, status, failed: status === 'error' });
+  }
+
   /** The newest summary was written. */
   summarised(): this {
     const child = [...this.children].find((id) => id.startsWith('summary-') || id.startsWith('handoff-'));
@@ -118,6 +150,10 @@ export class TurnRun {
   /** Calls that are answered without a job. */
   get answered() {
     return this.effects.flatMap((effect) => (effect.kind === 'answer' ? [effect.params] : []));
+  }
+  /** What the system says in the place of an answer. */
+  get stated() {
+    return this.effects.flatMap((effect) => (effect.kind === 'state' ? [effect.params] : []));
   }
   get stopped() {
     return this.effects.flatMap((effect) => (effect.kind === 'stop' ? [effect.child] : []));

@@ -68,7 +68,11 @@ describe('what follows from the facts of a reply', () => {
   it('every admitted call is a job of its own, and the next step waits for the last of them', () => {
     const turn = TurnRun.started().step(calls(3));
     expect(turn.spawned.map(({ child, src, input }) => [child, src, input])).toEqual(
-      [0, 1, 2].map((index) => [`tool-1-${index}`, 'tool', { step: 1, index, denied: false, decided: null }]),
+      [0, 1, 2].map((index) => [
+        `tool-1-${index}`,
+        'tool',
+        { step: 1, index, denied: false, decided: null, again: false },
+      ]),
     );
     turn.done('tool-1-2').done('tool-1-0');
     expect([turn.state, turn.spawned]).toEqual(['tooling', []]);
@@ -160,13 +164,13 @@ describe('what follows from the facts of a reply', () => {
     const turn = TurnRun.started().step(calls(4, 0, [0, 2]));
     expect(turn.spawned.map(({ child }) => child)).toEqual(['tool-1-1', 'tool-1-3']);
     expect(turn.done('tool-1-1').answered).toEqual([]);
-    expect(turn.done('tool-1-3').answered).toEqual([{ step: 1, calls: [0, 2] }]);
+    expect(turn.done('tool-1-3').answered).toMatchObject([{ step: 1, calls: [0, 2] }]);
     expect(turn.spawned).toEqual([stepping(2)]);
   });
 
   it('EVI-04 a step of nothing but such calls goes on at once', () => {
     const turn = TurnRun.started().step(calls(2, 0, [0, 1]));
-    expect([turn.answered, turn.spawned]).toEqual([[{ step: 1, calls: [0, 1] }], [stepping(2)]]);
+    expect([turn.answered, turn.spawned]).toMatchObject([[{ step: 1, calls: [0, 1] }], [stepping(2)]]);
     expect(turn.step(calls(1)).done('tool-2-0').answered).toEqual([]);
   });
 
@@ -174,7 +178,9 @@ describe('what follows from the facts of a reply', () => {
     const turn = TurnRun.started().step(calls(2, 1, [0]));
     expect(turn.records).toEqual([{ kind: 'turn-waiting', body: { for: 'approval', calls: ['tool-1-1'] } }]);
     expect(turn.answered).toEqual([]);
-    expect(turn.send({ type: 'turn.deny' }).done('tool-1-1').answered).toEqual([{ step: 1, calls: [0] }]);
+    expect(turn.send({ type: 'turn.deny' }).done('tool-1-1').answered).toMatchObject([
+      { step: 1, calls: [0] },
+    ]);
   });
 
   it('PLN-04 a turn that has outgrown the model gets one handoff, and steps again', () => {
@@ -238,8 +244,8 @@ describe('a call that needs approval', () => {
   ])('%s runs the batch with denied %s', (type, denied) => {
     const turn = TurnRun.started().step(calls(2, 1)).send({ type });
     expect(turn.spawned.map(({ input }) => input)).toEqual([
-      { step: 1, index: 0, denied, decided: null },
-      { step: 1, index: 1, denied, decided: null },
+      { step: 1, index: 0, denied, decided: null, again: false },
+      { step: 1, index: 1, denied, decided: null, again: false },
     ]);
     expect(turn.timers.has('waited')).toBe(false);
     expect(turn.done('tool-1-0').done('tool-1-1').state).toBe('stepping');

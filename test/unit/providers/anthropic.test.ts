@@ -4,7 +4,7 @@ import { AnthropicReply } from '../../../src/providers/anthropic/read.ts';
 import { renderAnthropic } from '../../../src/providers/anthropic/render.ts';
 import { readsAnything, silentWire } from './reading-law.ts';
 
-const TARGET = { model: 'm', maxTokens: 50 };
+const TARGET = { model: 'm', maxTokens: 50, searchesTools: false };
 const user = (text: string): ChatMessage => ({ role: 'user', content: [{ type: 'text', text }] });
 const mark = { cache_control: { type: 'ephemeral' } };
 
@@ -178,7 +178,6 @@ describe('the Anthropic reply', () => {
     ['max_tokens', 'length'],
     ['model_context_window_exceeded', 'length'],
     ['refusal', 'content_filter'],
-    ['pause_turn', 'other'],
     ['constructor', 'other'],
   ])('PRO-01 reads stop reason %s as %s', (reason, finish) => {
     expect(read(start, stop(reason)).finish).toBe(finish);
@@ -246,6 +245,12 @@ describe('the Anthropic reply', () => {
         'text',
         'text_delta',
         'input',
+        'server_tool_use',
+        'tool_search_tool_bm25',
+        'tool_search_tool_result',
+        'input_json_delta',
+        'partial_json',
+        'name',
       ],
       (events) => read(...events),
     );

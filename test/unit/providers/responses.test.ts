@@ -145,6 +145,7 @@ describe('the Responses request', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: [{ type: 'text', text: 'One.' }, thought('rs_1')] },
       { role: 'assistant', content: [thought('rs_2')] },
+      { role: 'assistant', content: [thought('rs_3'), { type: 'native', by: 'anthropic', data: {} }] },
     ];
     expect(renderResponses(request({ messages }), OPENAI).input).toMatchObject([{ role: 'assistant' }]);
   });

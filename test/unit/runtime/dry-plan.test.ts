@@ -6,7 +6,6 @@ import type { SessionRef } from '../../../src/db/contract.ts';
 import { parseBody } from '../../../src/ledger/kinds.ts';
 import { compactSession } from '../../../src/runtime/compact.ts';
 import { dryPlan } from '../../../src/runtime/dry-plan.ts';
-import { SessionConfigs } from '../../../src/runtime/sessions.ts';
 import { SummariesAhead } from '../../../src/runtime/summaries-ahead.ts';
 import { openConversation } from '../../support/conversation.ts';
 import { memoryParts, type OneProcess, openProcess } from '../../support/one-process.ts';
@@ -70,7 +69,7 @@ async function opened({ before, window, options, workContract }: Omit<Choice, 't
 
 function depsOf({ engine, planning, profiles, surface }: OneProcess) {
   const ahead = new SummariesAhead(engine, planning, () => SUMMARY_ACTOR);
-  return { engine, planning, profiles, surface, configs: new SessionConfigs(engine), ahead };
+  return { engine, planning, profiles, surface, configs: engine.configs, ahead };
 }
 
 /** Everything stored of a session, but for when. */

@@ -19,7 +19,7 @@ describe('reading the actions of a transition', () => {
         kind: 'spawn',
         child: 'tool-1-0',
         src: 'tool',
-        input: { step: 1, index: 0, denied: false, decided: null },
+        input: { step: 1, index: 0, denied: false, decided: null, again: false },
       },
     ]);
   });

@@ -90,6 +90,7 @@ function open({ mode = 'off', unpriced = false, outcome = answered('said') }: Wo
     onError,
   });
   const provider = {
+    searchesTools: false,
     embed: null,
     describe: () => Promise.reject(new Error('nobody asks')),
     call: (request: ChatRequest): Promise<CallOutcome> => {

@@ -10,7 +10,7 @@ import { canonicalJson } from '../../../src/ledger/json.ts';
 import type { BodyOf } from '../../../src/ledger/kinds.ts';
 import { acceptTurn } from '../../../src/runtime/accept.ts';
 import { rebuildSent } from '../../../src/runtime/sent-request.ts';
-import { type SessionConfig, SessionConfigs } from '../../../src/runtime/sessions.ts';
+import type { SessionConfig } from '../../../src/runtime/sessions.ts';
 import { defineTool } from '../../../src/tools/define.ts';
 import { openConversation } from '../../support/conversation.ts';
 import { memoryParts, type OneProcess, openProcess, type Scripted } from '../../support/one-process.ts';
@@ -29,6 +29,14 @@ const echo = defineTool({
   run: async (asked) => ({ content: 'tide '.repeat(asked.words), isError: false }),
 });
 
+const gauge = defineTool({
+  name: 'gauge',
+  description: 'Reads a gauge.',
+  input: z.strictObject({}),
+  deferred: true,
+  run: async () => '',
+});
+
 const said = fc.oneof(
   {
     weight: 5,
@@ -40,12 +48,18 @@ const said = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('empty' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('over-length' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('card' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('find' as const), query: fc.constantFrom('chart', 'gauge') }),
+  },
 );
 type Said = typeof said extends fc.Arbitrary<infer T> ? T : never;
 
 const life = fc.record({
   /** Closed turns before the first that runs. */
   before: fc.constantFrom(0, 3, 30, 45, 60, 160),
+  /** The session may call every tool there is, and has few of them loaded. */
+  open: fc.constantFrom(false, false, true),
   window: fc.constantFrom(2_400, 2_800, 3_600, 9_000, 200_000),
   workContract: fc.option(fc.constantFrom('Keep the book.', 'Serve </turn_context> well.'), {
     nil: undefined,
@@ -82,6 +96,8 @@ function scripted(one: Said): Scripted {
       return { kind: 'over_length', message: 'too long' };
     case 'card':
       return [{ type: 'tool_call', id: 'c0', name: 'emit_metric_card', args: METRIC }];
+    case 'find':
+      return [{ type: 'tool_call', id: 'c0', name: 'find_tools', args: { query: one.query, limit: 1 } }];
   }
 }
 
@@ -92,13 +108,24 @@ interface Lived {
   readonly parts: ReturnType<typeof memoryParts>;
 }
 
-async function live({ before, window, workContract, signals, summariser, turns }: Life): Promise<Lived> {
+/** What every tool's name weighs beside the few that a small session names. */
+const OPEN_WINDOW = 9_000;
+
+async function live({
+  before,
+  open,
+  window,
+  workContract,
+  signals,
+  summariser,
+  turns,
+}: Life): Promise<Lived> {
   const parts = memoryParts();
   const script: Scripted[] = [];
   const process = openProcess({
     ...parts,
-    tools: [echo],
-    leg: { window, maxOutputTokens: 300 },
+    tools: [echo, gauge],
+    leg: { window: open ? Math.max(window, OPEN_WINDOW) : window, maxOutputTokens: 300 },
     reply: (request) => {
       if (request.tools.length > 0)
         return script.shift() ?? [{ type: 'text', text: `Done, all ${script.length}.` }];
@@ -107,7 +134,7 @@ async function live({ before, window, workContract, signals, summariser, turns }
   });
   const config: Partial<SessionConfig> = {
     policy: { name: 'plan', options: { signals } },
-    tools: ['echo', 'emit_metric_card', 'recall'],
+    tools: open ? null : ['echo', 'emit_metric_card', 'recall'],
     ...(workContract === undefined ? {} : { workContract }),
   };
   const { ref, write } = await openConversation(process.engine, TENANT, config);
@@ -154,8 +181,8 @@ async function steer({ engine }: OneProcess, ref: SessionRef): Promise<void> {
 
 /** What a process that has read nothing makes of every step that got an answer. */
 async function rebuilt({ ref, turns, parts }: Lived) {
-  const { engine, requests } = openProcess({ ...parts, tools: [echo] });
-  const deps = { store: engine.store, requests, configs: new SessionConfigs(engine) };
+  const { engine, requests } = openProcess({ ...parts, tools: [echo, gauge] });
+  const deps = { store: engine.store, requests, configs: engine.configs };
   const head = (await engine.store.loadSession(ref, null))?.session.liveHead ?? '';
   const made = [];
   for (const turn of turns) {
@@ -177,6 +204,10 @@ async function rebuilt({ ref, turns, parts }: Lived) {
       });
   }
   return made;
+}
+
+function grew(made: Awaited<ReturnType<typeof rebuilt>>): boolean {
+  return made.some(({ receipt, plans }) => plans.every((plan) => plan.prefixDigest !== receipt.prefixDigest));
 }
 
 describe('a request made again from the records', () => {
@@ -202,6 +233,7 @@ describe('a request made again from the records', () => {
             steered: kinds.has('turn-steered'),
             windowed: kinds.has('evidence-body'),
             card: kinds.has('presentation'),
+            'grew in a turn': grew(made),
             reset: kinds.has('reset'),
             'planned again': kinds.has('capacity-feedback') && plans.length > 1,
             'stored packet': plans.some(({ packet }) => packet?.quality === 'model'),
@@ -220,14 +252,15 @@ describe('a request made again from the records', () => {
   it('ASM-03 is none of a step that never was; one that was refused is made again too', async () => {
     const lived = await live({
       before: 0,
+      open: false,
       window: 200_000,
       workContract: undefined,
       signals: 'all',
       summariser: 'good',
       turns: [{ asks: 'Good evening.', steered: false, steps: [{ kind: 'over-length' }] }],
     });
-    const { engine, requests } = openProcess({ ...lived.parts, tools: [echo] });
-    const deps = { store: engine.store, requests, configs: new SessionConfigs(engine) };
+    const { engine, requests } = openProcess({ ...lived.parts, tools: [echo, gauge] });
+    const deps = { store: engine.store, requests, configs: engine.configs };
     const head = (await engine.store.loadSession(lived.ref, null))?.session.liveHead ?? '';
     const [turn = ''] = lived.turns;
     const refused = await rebuildSent(deps, lived.ref, { turn, head }, 1);

@@ -10,6 +10,7 @@ import { EmbeddingCalls } from '../../../src/runtime/embedding-calls.ts';
 import { Engine } from '../../../src/runtime/engine.ts';
 import { TurnVectors } from '../../../src/runtime/turn-vectors.ts';
 import { embedText } from '../../../src/sim/embeddings.ts';
+import { createToolSurface } from '../../../src/tools/surface.ts';
 import { createMemoryDatabase } from '../../simulation/memory/database.ts';
 import { openConversation, type TurnSaid } from '../../support/conversation.ts';
 
@@ -50,6 +51,7 @@ class World {
     clock: this.clock,
     timezone: 'UTC',
     cards: createCards(BUILTIN_CARDS),
+    surface: createToolSurface([]),
   });
 
   process(model = 'places', limit: 'open' | 'held' = 'open'): TurnVectors {

@@ -67,8 +67,7 @@ function input(messages: readonly ChatMessage[], tools: readonly ToolDefinition[
     toolChoice: { kind: 'auto' },
     parallelCalls: true,
     thinksAloud: false,
-    thinkingOnlyRate: 0,
-    driftRate: 0,
+    habits: {},
   };
 }
 

@@ -35,8 +35,7 @@ function reply(
     toolChoice: { kind: 'auto' },
     parallelCalls: true,
     thinksAloud: false,
-    thinkingOnlyRate: 0,
-    driftRate: 0,
+    habits: {},
     ...overrides,
   });
 }
@@ -284,16 +283,16 @@ describe('seeded behaviour', () => {
   it('drifts to its previous final text as often as the rate says', () => {
     const keys = Array.from({ length: 400 }, (_, at) => `key ${at}`);
     const drifted = keys.filter(
-      (key) => reply(talk, [], { key, driftRate: 0.25 }).text === 'Noted: all of it.',
+      (key) => reply(talk, [], { key, habits: { repeatAnswer: 0.25 } }).text === 'Noted: all of it.',
     );
     expect(drifted.length).toBeGreaterThan(60);
     expect(drifted.length).toBeLessThan(140);
-    expect(reply(talk, [], { driftRate: 1 }).text).toBe('Noted: all of it.');
-    expect(reply(talk, [], { driftRate: 0 }).text).toContain('2299');
+    expect(reply(talk, [], { habits: { repeatAnswer: 1 } }).text).toBe('Noted: all of it.');
+    expect(reply(talk, [], { habits: {} }).text).toContain('2299');
   });
 
   it('may say nothing but thoughts', () => {
-    const made = reply(talk, [], { thinkingOnlyRate: 1 });
+    const made = reply(talk, [], { habits: { thinkingOnly: 1 } });
     expect(made).toMatchObject({ text: '', calls: [] });
     expect(made.thinking).not.toBe('');
   });

@@ -85,8 +85,7 @@ function reply(messages: readonly ChatMessage[], tools: readonly ToolDefinition[
     toolChoice: { kind: 'auto' },
     parallelCalls: true,
     thinksAloud: false,
-    thinkingOnlyRate: 0,
-    driftRate: 0,
+    habits: {},
   };
   const made = think(input);
   return {

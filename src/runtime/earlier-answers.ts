@@ -1,0 +1,94 @@
+/** What earlier turns of a head answered: whether a reply repeats one of them, and the last figure on record of what is asked. */
+import type { EarlierAnswer } from '../checks/judged.ts';
+import { searchTurns } from '../context/relevance/search.ts';
+import { saidHash } from '../context/relevance/terms.ts';
+import type { TurnIndex } from '../context/relevance/turn-index.ts';
+import { shortAnswer } from '../context/turn-card.ts';
+import type { SessionRef, Store } from '../db/contract.ts';
+import type { BodyOf } from '../ledger/kinds.ts';
+import { finalAnswer } from '../ledger/view.ts';
+import type { HeadIndexes } from './head-index.ts';
+import { foldRecords, type TurnCache } from './turn-cache.ts';
+
+/** Turns that speak of what is asked and are looked at for a figure. */
+const FIGURE_TURNS = 8;
+const FIGURE_CHARS = 300;
+const HAS_FIGURE = /\p{Nd}{2}|\p{Nd}[.,%°]|[$€£¥]\s?\p{Nd}/u;
+
+export interface EarlierDeps {
+  readonly store: Store;
+  readonly indexes: HeadIndexes;
+  readonly turns: TurnCache;
+}
+
+/** The open turn's place, and the turn whose thread it goes on with. */
+export interface OpenPlace extends SessionRef {
+  readonly head: string;
+  readonly epoch: number;
+  readonly number: number;
+  readonly continues: number | null;
+}
+
+/** The newest earlier turn whose answer stands in its card as this text would; null for none. */
+export async function earlierAnswer(
+  deps: EarlierDeps,
+  place: OpenPlace,
+  text: string,
+): Promise<EarlierAnswer | null> {
+  const said = shortAnswer(text);
+  if (said === '') return null;
+  const { turns: index, reset } = await indexOf(deps, place);
+  const behind = reset === null ? 0 : (await deps.turns.reset(place, reset)).behind;
+  const number = newestHolding(index, saidHash(said), behind);
+  if (number === null) return null;
+  const id = await deps.store.turnId(place, place.head, number);
+  if (id === null) return null;
+  const view = foldRecords(await deps.store.turnRecords(place, id));
+  const asked = view.input.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('');
+  const sameThread = threadOf(index, place.continues) === threadOf(index, number);
+  return { number, answer: finalAnswer(view) ?? '', asked, sameThread };
+}
+
+/** The last figure that a turn recorded of what is asked; null where none did. */
+export async function lastFigure(
+  deps: EarlierDeps,
+  place: OpenPlace,
+  directive: string,
+): Promise<NonNullable<BodyOf<'finding'>['figure']> | null> {
+  const { turns: index } = await indexOf(deps, place);
+  const numbers = searchTurns(index, directive, FIGURE_TURNS)
+    .map(({ number }) => number)
+    .toSorted((left, right) => right - left);
+  for (const number of numbers) {
+    const [carded] = await deps.turns.cards(place, place.head, number, number);
+    if (carded === undefined) continue;
+    const { presentations, narration } = carded.card;
+    const text = [...presentations.map(({ digest }) => digest), narration].find((one) =>
+      HAS_FIGURE.test(one),
+    );
+    const id = text === undefined ? null : await deps.store.turnId(place, place.head, number);
+    if (text === undefined || id === null) continue;
+    const { context } = foldRecords(await deps.store.turnRecords(place, id));
+    return { text: text.slice(0, FIGURE_CHARS), turn: number, utc: context?.utc ?? '' };
+  }
+  return null;
+}
+
+async function indexOf({ indexes }: EarlierDeps, { head, epoch, number, ...ref }: OpenPlace) {
+  const place = { head, epoch, before: number };
+  return indexes.known(ref.session, place) ?? indexes.get(ref, place, null);
+}
+
+function newestHolding(index: TurnIndex, hash: number, behind: number): number | null {
+  for (let position = index.count - 1; position >= 0; position--) {
+    const number = index.numberAt(position);
+    if (number <= behind) return null;
+    if (index.holds(position, hash)) return number;
+  }
+  return null;
+}
+
+function threadOf(index: TurnIndex, number: number | null): number | null {
+  const position = number === null ? -1 : index.positionOf(number);
+  return position === -1 ? null : index.threads.threadAt(position);
+}

@@ -1,0 +1,6 @@
+/** Which failures a model is asked to mend: looking back in vain is none, the next try finds no more. */
+const LOOKS_BACK: ReadonlySet<string> = new Set(['recall', 'transcript', 'session_search']);
+
+export function isRepairable(toolName: string): boolean {
+  return !LOOKS_BACK.has(toolName);
+}
