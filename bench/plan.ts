@@ -104,6 +104,7 @@ async function measure(
         reading,
       },
       workContract: null,
+      locale: null,
     });
   };
   const floor = async () => {

@@ -67,7 +67,12 @@ export function secretsOf(config: Config, env: Environment): readonly string[] {
     config.ownerUrl,
     ...config.legs.map((leg) => leg.baseUrl),
   ];
-  return [...keys, ...urls.flatMap(passwordOf)].filter((secret) => secret !== '');
+  const servers = Object.values(config.mcp?.servers ?? {}).flatMap(({ endpoint }) =>
+    Object.values(endpoint.kind === 'stdio' ? endpoint.environment : endpoint.headers),
+  );
+  return [...keys, ...servers.map((name) => env[name] ?? ''), ...urls.flatMap(passwordOf)].filter(
+    (secret) => secret !== '',
+  );
 }
 
 function passwordOf(url: string | undefined): string[] {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { assistantBlock, inputBlock, json } from './blocks.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { presentation } from './presentation.ts';
-import { reading } from './reading.ts';
+import { LINEAGES, reading } from './reading.ts';
 import { LINK_KINDS, turnCard } from './turn-card.ts';
 import { workReceipt } from './work-receipt.ts';
 
@@ -136,6 +136,16 @@ const PROTOCOL = {
     /** The summariser failed or was late, and what stands in for its packet was made without it. */
     degraded: z.boolean(),
     promoted: z.array(promotion),
+    /** How the directive's parts stand to what was asked before, where any part is not new. */
+    strands: z
+      .array(
+        z.strictObject({
+          lineage: z.enum(LINEAGES),
+          thread: z.string().nullable(),
+          merges: z.array(z.string()),
+        }),
+      )
+      .exactOptional(),
     /** The turn whose thread this one goes on with. */
     continues: count.nullable(),
     /** The record of the reset that stands before the history. */

@@ -24,14 +24,12 @@ export const STAKES = ['low', 'elevated', 'high'] as const;
 export const EVIDENCE_STANDARDS = ['plain', 'sourced', 'verified'] as const;
 export const CLARITIES = ['clear', 'partial', 'unclear'] as const;
 /** The form the result takes. */
-export const MODALITIES = ['prose', 'code', 'data', 'visual'] as const;
+const MODALITIES = ['prose', 'code', 'data', 'visual'] as const;
 /** Whether somebody is there to be asked. */
-export const ATTENDANCES = ['attended', 'unattended'] as const;
-
-export const READING_AXES = ['act', 'horizon', 'stakes', 'evidence', 'clarity', 'modality', 'attendance'] as const;
+const ATTENDANCES = ['attended', 'unattended'] as const;
 
 /** How a part of a directive stands to the part before it. */
-export const STRAND_RELATIONS = ['independent', 'sequential', 'dependent'] as const;
+const STRAND_RELATIONS = ['independent', 'sequential', 'dependent'] as const;
 /** How a part stands to what was asked before; the last two only where the words say so. */
 export const LINEAGES = ['new', 'continues', 'corrects', 'replaces'] as const;
 

@@ -128,8 +128,7 @@ export type ToolInput = {
   readonly again: boolean;
 };
 
-export const childOf = (event: TurnEvent): string =>
-  event.type.replace(/^xstate\.(?:done|error)\.actor\./u, '');
+const childOf = (event: TurnEvent): string => event.type.replace(/^xstate\.(?:done|error)\.actor\./u, '');
 export const failureOf = (event: TurnEvent): string =>
   'error' in event ? (event.error as CallFailure).code : 'unknown';
 

@@ -1,7 +1,7 @@
 /** What earlier turns of a head answered: whether a reply repeats one of them, and the last figure on record of what is asked. */
 import type { EarlierAnswer } from '../checks/judged.ts';
 import { searchTurns } from '../context/relevance/search.ts';
-import { saidHash } from '../context/relevance/terms.ts';
+import { queryTerms, saidHash } from '../context/relevance/terms.ts';
 import type { TurnIndex } from '../context/relevance/turn-index.ts';
 import { shortAnswer } from '../context/turn-card.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
@@ -13,6 +13,10 @@ import { foldRecords, type TurnCache } from './turn-cache.ts';
 /** Turns that speak of what is asked and are looked at for a figure. */
 const FIGURE_TURNS = 8;
 const FIGURE_CHARS = 300;
+/** A figure is of what is asked where its turn has half of the words that are asked for, */
+const SHARED_PART = 0.5;
+/** and nearly as many as the turn with the most: "lead price" is no word of "zinc price". */
+const NEARLY_ALL = 0.75;
 const HAS_FIGURE = /\p{Nd}{2}|\p{Nd}[.,%°]|[$€£¥]\s?\p{Nd}/u;
 
 export interface EarlierDeps {
@@ -49,29 +53,39 @@ export async function earlierAnswer(
   return { number, answer: finalAnswer(view) ?? '', asked, sameThread };
 }
 
+type Figure = NonNullable<BodyOf<'finding'>['figure']>;
+
 /** The last figure that a turn recorded of what is asked; null where none did. */
 export async function lastFigure(
   deps: EarlierDeps,
   place: OpenPlace,
   directive: string,
-): Promise<NonNullable<BodyOf<'finding'>['figure']> | null> {
+): Promise<Figure | null> {
   const { turns: index } = await indexOf(deps, place);
-  const numbers = searchTurns(index, directive, FIGURE_TURNS)
-    .map(({ number }) => number)
-    .toSorted((left, right) => right - left);
-  for (const number of numbers) {
-    const [carded] = await deps.turns.cards(place, place.head, number, number);
-    if (carded === undefined) continue;
-    const { presentations, narration } = carded.card;
-    const text = [...presentations.map(({ digest }) => digest), narration].find((one) =>
-      HAS_FIGURE.test(one),
-    );
-    const id = text === undefined ? null : await deps.store.turnId(place, place.head, number);
-    if (text === undefined || id === null) continue;
-    const { context } = foldRecords(await deps.store.turnRecords(place, id));
-    return { text: text.slice(0, FIGURE_CHARS), turn: number, utc: context?.utc ?? '' };
+  const { hashes, subjects } = queryTerms(directive);
+  const words = [...hashes.subarray(0, subjects)];
+  const numbers = searchTurns(index, directive, FIGURE_TURNS).map(({ number }) => number);
+  const recorded: { readonly figure: Figure; readonly shared: number }[] = [];
+  for (const number of numbers.toSorted((left, right) => right - left)) {
+    const shared = words.filter((word) => index.holds(index.positionOf(number), word)).length;
+    const figure = shared < words.length * SHARED_PART ? null : await figureOf(deps, place, number);
+    if (figure !== null) recorded.push({ figure, shared });
   }
-  return null;
+  const most = Math.max(0, ...recorded.map(({ shared }) => shared));
+  return recorded.find(({ shared }) => shared >= most * NEARLY_ALL)?.figure ?? null;
+}
+
+/** The words of the system are no source: a turn that ended on them has the figure which they quote. */
+async function figureOf(deps: EarlierDeps, place: OpenPlace, number: number): Promise<Figure | null> {
+  const [carded] = await deps.turns.cards(place, place.head, number, number);
+  if (carded === undefined) return null;
+  const { presentations, narration } = carded.card;
+  const text = [...presentations.map(({ digest }) => digest), narration].find((one) => HAS_FIGURE.test(one));
+  const id = text === undefined ? null : await deps.store.turnId(place, place.head, number);
+  if (text === undefined || id === null) return null;
+  const { context, statement, findings } = foldRecords(await deps.store.turnRecords(place, id));
+  if (statement !== null) return findings.findLast(({ figure }) => figure !== undefined)?.figure ?? null;
+  return { text: text.slice(0, FIGURE_CHARS), turn: number, utc: context?.utc ?? '' };
 }
 
 async function indexOf({ indexes }: EarlierDeps, { head, epoch, number, ...ref }: OpenPlace) {

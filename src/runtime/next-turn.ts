@@ -45,7 +45,7 @@ export async function nextTurnFor(
     store.toPlan(ref, head, indexes.knownTo(ref.session)),
     openTurn === null ? null : store.load({ ...ref, actor: openTurn }),
   ]);
-  const { options, workContract } = sessionPlan(config);
+  const { options, workContract, locale } = sessionPlan(config);
   const { nowUtc, timezone } = engine.hopContext();
   const bare = unasked(running?.turn?.number ?? session.nextTurn);
   const open = text === null ? bare : asked(bare, text, { utc: nowUtc, timezone }, config.locale);
@@ -62,6 +62,7 @@ export async function nextTurnFor(
     prefix,
     open,
     workContract,
+    locale,
   };
 }
 

@@ -2,15 +2,17 @@
 import { renderOpen } from '../context/assemble/open-turn.ts';
 import type { Prefix } from '../context/assemble/prefix.ts';
 import { NO_TAIL, renderTail, type TailInput } from '../context/assemble/tail.ts';
-import { omittedTurns, threadLines } from '../context/assemble/thread.ts';
+import { omittedTurns, type PlacedParts, threadLines } from '../context/assemble/thread.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { countedPrefix } from '../context/capacity/tokens.ts';
 import { linksOf } from '../context/links/observed.ts';
+import { namedTurn, placedStrands, THREAD_TURNS } from '../context/links/strands.ts';
 import type { Plan, PlanInput, PlanOptions, PlanRun } from '../context/plan/contract.ts';
 import { planTurns } from '../context/plan/plan.ts';
 import type { TurnIndex } from '../context/relevance/turn-index.ts';
 import type { SessionRef, ToPlan } from '../db/contract.ts';
+import type { Placed } from '../intent/lineage.ts';
 import { type TurnView, visibleText } from '../ledger/view.ts';
 import type { HeadIndex, HeadIndexes } from './head-index.ts';
 import type { TurnCache } from './turn-cache.ts';
@@ -30,6 +32,7 @@ export interface PlanFor {
   readonly prefix: Pick<Prefix, 'bytes' | 'digest'>;
   readonly open: TurnView;
   readonly workContract: string | null;
+  readonly locale: string | null;
 }
 
 export interface Planned {
@@ -40,6 +43,8 @@ export interface Planned {
   readonly reset: number | null;
   readonly open: Rendered;
   readonly tail: string | null;
+  /** How the parts of the directive stand to earlier threads. */
+  readonly placed: readonly Placed[];
 }
 
 export class Planning {
@@ -59,6 +64,13 @@ export class Planning {
     const known = await this.#indexes.get(ref, { head, epoch, before: open.number }, toPlan);
     const isAsked = this.#vectors !== null && request.options.signals === 'all';
     const likeness = isAsked ? await this.#vectors.likeness(ref, head, epoch, open) : null;
+    const newest = open.number - 1;
+    const earlier = await this.#turns.cards(ref, head, Math.max(1, newest - THREAD_TURNS + 1), newest);
+    const placed = placedStrands(
+      open,
+      earlier.map(({ card }) => card),
+      request.locale,
+    );
     const resetSeq = open.reset?.seq ?? known.reset;
     const reset = resetSeq === null ? null : await this.#turns.reset(ref, resetSeq);
     const render = (input: TailInput) => {
@@ -79,19 +91,19 @@ export class Planning {
       resetBytes: reset?.piece.bytes ?? 0,
       behind: reset?.behind ?? 0,
       index: known.turns,
-      query: queryOf(open),
+      query: queryOf(open, namedTurn(open, placed)),
       packets: known.packets,
       ...(likeness === null ? {} : { likeness }),
     });
     const first = input(bare.open.bytes);
     const plan = planTurns(first);
-    const tail = await this.tail(ref, head, open, plan.runs, workContract);
-    if (tail.thread.length === 0) return { plan, input: first, known, reset: resetSeq, ...bare };
+    const tail = await this.tail(ref, head, open, { runs: plan.runs, strands: placed }, workContract);
+    if (tail.thread.length === 0) return { plan, input: first, known, reset: resetSeq, placed, ...bare };
     // What the tail lists takes room of its own; the list itself stays that of the final plan.
     const second = input(render(tail).open.bytes);
     const final = planTurns(second);
-    const listed = await this.tail(ref, head, open, final.runs, workContract);
-    return { plan: final, input: second, known, reset: resetSeq, ...render(listed) };
+    const listed = await this.tail(ref, head, open, { runs: final.runs, strands: placed }, workContract);
+    return { plan: final, input: second, known, reset: resetSeq, placed, ...render(listed) };
   }
 
   /** The sections of the tail that follow from a plan: the same for as long as the plan stands. */
@@ -99,7 +111,7 @@ export class Planning {
     ref: SessionRef,
     head: string,
     open: TurnView,
-    runs: readonly PlanRun[],
+    { runs, strands = [] }: { readonly runs: readonly PlanRun[]; readonly strands?: PlacedParts },
     workContract: string | null,
   ): Promise<TailInput> {
     const omitted = omittedTurns(runs, open.number - 1, 1);
@@ -107,15 +119,18 @@ export class Planning {
     if (from === undefined || to === undefined) return { workContract, thread: [] };
     const cards = await this.#turns.cards(ref, head, from, to);
     const listed = cards.filter(({ card }) => omitted.includes(card.number)).map(({ card }) => card);
-    return { workContract, thread: threadLines(listed, open.reading?.domains ?? []) };
+    return { workContract, thread: threadLines(listed, open.reading?.domains ?? [], strands) };
   }
 }
 
-function queryOf(open: TurnView): PlanInput<TurnIndex>['query'] {
+/** `named`: the turn that the words of the directive say it goes on with. */
+function queryOf(open: TurnView, named: number | null): PlanInput<TurnIndex>['query'] {
+  const links = linksOf(open);
   return {
     text: visibleText(open.input),
     act: open.reading?.act ?? '',
     domains: open.reading?.domains ?? [],
-    links: linksOf(open),
+    links:
+      named === null ? links : [...links, { kind: 'continues', to: `T${named}`, provenance: 'inferred' }],
   };
 }

@@ -38,6 +38,7 @@ export interface RequestInput {
   /** Tokens a reply may have at most; null leaves it to the profile. */
   readonly maxTokens: number | null;
   readonly workContract: string | null;
+  readonly locale: string | null;
   /** A summariser failed this turn: what it should have written is made from cards. */
   readonly packetless: boolean;
 }
@@ -133,11 +134,11 @@ export class RequestBuilder {
   }
 
   async #tail({ ref, head, open, plan, workContract }: SentFrom): Promise<string | null> {
-    return renderTail(open, await this.#planning.tail(ref, head, open, plan.runs, workContract));
+    return renderTail(open, await this.#planning.tail(ref, head, open, plan, workContract));
   }
 
   #plan(input: RequestInput): Promise<Planned> {
-    const { claim, open, place, prefix, profile, options, workContract } = input;
+    const { claim, open, place, prefix, profile, options, workContract, locale } = input;
     return this.#planning.plan({
       ref: claim.loaded.session,
       head: place.head,
@@ -148,6 +149,7 @@ export class RequestBuilder {
       prefix,
       open,
       workContract,
+      locale,
     });
   }
 
@@ -241,6 +243,9 @@ function planBody(input: RequestInput, planned: Planned | null): PlanBody {
     promoted: plan.promoted.map(({ path, ...promotion }) =>
       path === undefined ? promotion : { ...promotion, path: [...path] },
     ),
+    ...(planned.placed.every(({ lineage }) => lineage === 'new')
+      ? {}
+      : { strands: planned.placed.map(({ merges, ...strand }) => ({ ...strand, merges: [...merges] })) }),
     continues: plan.continues,
     reset: planned.reset,
     budgetTokens: plan.budgetTokens,

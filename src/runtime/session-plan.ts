@@ -10,6 +10,7 @@ export interface SessionPlan {
   /** Tokens a reply may have; null leaves it to the profile. */
   readonly maxTokens: number | null;
   readonly workContract: string | null;
+  readonly locale: string | null;
 }
 
 /**
@@ -20,12 +21,13 @@ export interface SessionPlan {
 const SESSION_DEFAULTS: Partial<PlanOptions> = { steady: true, wholeShare: 0.5, safetyMarginRatio: 0.03 };
 
 /** The options were checked when the session was opened. */
-export function sessionPlan({ policy, workContract }: SessionConfig): SessionPlan {
+export function sessionPlan({ policy, workContract, locale }: SessionConfig): SessionPlan {
   const { maxTokens, ...chosen } = policy.options as Partial<PlanOptions> & { readonly maxTokens?: number };
   return {
     options: planOptions({ ...SESSION_DEFAULTS, ...chosen }),
     maxTokens: maxTokens ?? null,
     workContract: workContract ?? null,
+    locale: locale ?? null,
   };
 }
 

@@ -50,6 +50,7 @@ export class SummariesAhead {
       prefix: input.prefix,
       open: { ...unasked(place.number + 1), context, reading },
       workContract: input.workContract,
+      locale: input.locale,
     };
     await this.begin(next);
   }

@@ -27,7 +27,7 @@ export async function runTool(
 
   const stop = new AbortController();
   const stopped = new Promise<ToolOutcome>((resolve) => {
-    const onStop = () => resolve(context.signal.aborted ? { kind: 'aborted' } : timedOut(tool));
+    const onStop = () => resolve(context.signal.aborted ? { kind: 'aborted' } : timedOut(tool, args));
     stop.signal.addEventListener('abort', onStop, { once: true });
   });
   const onAbort = () => stop.abort(context.signal.reason);
@@ -68,9 +68,9 @@ function isOutput(output: unknown): output is ToolOutput {
   return typeof content === 'string' && typeof isError === 'boolean';
 }
 
-function timedOut(tool: Tool): ToolOutcome {
+function timedOut(tool: Tool, args: Json): ToolOutcome {
   const doubt =
-    tool.effect === 'read' ? '' : ' It may have taken effect all the same: check before calling it again.';
+    tool.traitsOf(args).effect === 'read' ? '' : ' It may have taken effect all the same: check before calling it again.';
   return {
     kind: 'timeout',
     output: failure(`${tool.name} did not finish within ${tool.timeoutMs} ms.${doubt}`),

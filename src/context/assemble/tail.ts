@@ -23,7 +23,7 @@ export function renderTail(turn: TurnView, { workContract, thread }: TailInput):
   if (turn.reading !== null) {
     const { act, domains } = turn.reading;
     const about = domains.length > 0 ? `; about ${domains.join(', ')}` : '';
-    sections.push(tagged('intent', `The user asks to ${act}${about}.`));
+    sections.push(tagged('intent', `The user asks to ${act}${about}.${partsOf(turn.reading)}`));
     const stance = stanceText(turn.reading);
     if (stance !== null) sections.push(tagged('stance', stance));
   }
@@ -31,6 +31,29 @@ export function renderTail(turn: TurnView, { workContract, thread }: TailInput):
   if (thread.length > 0) sections.push(tagged('thread', thread.map(threadLine).join('\n')));
   return sections.length > 0 ? `${sections.join('\n')}\n\n` : null;
 }
+
+/** How the parts of a directive hang together; never their words, which the directive says itself. */
+function partsOf({ strands = [] }: NonNullable<TurnView['reading']>): string {
+  if (strands.length < 2) return '';
+  const said = strands.flatMap(({ relation, lineage }, at) => {
+    const words = [
+      ...(at > 0 && relation !== 'independent' ? [RELATIONS[relation]] : []),
+      ...(lineage === 'new' ? [] : [LINEAGE_WORDS[lineage]]),
+    ];
+    return words.length === 0 ? [] : [`${at + 1} ${words.join(' and ')}`];
+  });
+  return ` In ${strands.length} parts${said.length === 0 ? '' : `: ${said.join(', ')}`}.`;
+}
+
+const RELATIONS = {
+  sequential: 'comes after the one before it',
+  dependent: 'rests on the one before it',
+} as const;
+const LINEAGE_WORDS = {
+  continues: 'goes on with what was asked before',
+  corrects: 'corrects what was asked before',
+  replaces: 'replaces what was asked before',
+} as const;
 
 function threadLine({ number, asked, paused }: ThreadLine): string {
   return escapeMarkers(`T${number}${paused ? ' (earlier, paused)' : ''}: ${oneLine(asked)}`);

@@ -9,11 +9,6 @@ import { WORDING_EN } from './en.ts';
 /** Counts up with every change of the words; a request is made again by the words it was made of, or not at all. */
 export const WORDING_VERSION = 1;
 
-type Wording = typeof WORDING_EN;
-export type NudgingCheck = keyof Wording['nudges'];
-export type WithholdingCheck = keyof Wording['withheld'];
-export type StatingCheck = keyof Wording['statements'];
-
 export function wordingDigest(): string {
   return blake3Hex(canonicalJson(WORDING_EN));
 }

@@ -13,7 +13,7 @@ import { SIMPLE_CONFIG } from '../../support/conversation.ts';
 
 export const CONFIG = SIMPLE_CONFIG;
 
-export const SKILLS: SkillSet = {
+const SKILLS: SkillSet = {
   all: [
     { name: 'dock', description: 'How to dock.' },
     { name: 'weigh', description: 'How to weigh.' },
@@ -21,7 +21,7 @@ export const SKILLS: SkillSet = {
   body: (name) => (name === 'dock' || name === 'weigh' ? `To ${name}, go slowly.` : null),
 };
 
-export const SERVERS = ['charts', 'depths'] as const;
+const SERVERS = ['charts', 'depths'] as const;
 
 export interface ToolChoice {
   readonly serves?: readonly Domain[];
