@@ -15,6 +15,8 @@ const MAX_DECIMALS = 4;
 const MAX_SIGNIFICANT = 4;
 /** Numbers are exact up to here. */
 const MAX_NUMBER_DIGITS = 15;
+/** A longer run of digits and points is data. */
+const MAX_FIGURE_CHARS = 64;
 /** Shorter figures are not written with a word such as "million". */
 const LEAST_SCALED_DIGITS = 4;
 
@@ -44,6 +46,7 @@ export function* marksOf(text: string, lexicon: CheckLexicon): Generator<readonl
 function* figuresOf(text: string, lexicon: CheckLexicon): Generator<Figure, void, void> {
   const magnitudes = new Set(lexicon.magnitudes);
   for (const match of text.matchAll(FIGURE)) {
+    if (match[0].length > MAX_FIGURE_CHARS) continue;
     const end = match.index + match[0].length;
     const behind = WORD_BEHIND.exec(text.slice(end, end + WORD_BEHIND_CHARS))?.[1]?.toLowerCase() ?? '';
     for (const reading of readingsOf(match[0])) yield { ...reading, scaled: magnitudes.has(behind) };

@@ -5,7 +5,7 @@
  *  1 numbers of records run from 1 without a gap       7 on a head one turn runs at a time
  *  2 every record follows the digest before it         8 turn numbers and evidence ids are never given twice
  *  3 every body is whole, or was erased on record      9 steps ascend, and results answer calls of their step
- *  4 every record fits its kind and class             10 only an empty reply is sent back with a nudge
+ *  4 every record fits its kind and class             10 only replies without a call are sent back
  *  5 a session is opened once, by its first records   11 each call of a request is answered right after it
  *  6 a turn is accepted first, and closed last, once  12 within a turn a request only grows
  */
@@ -156,13 +156,16 @@ export function stepsAnswered(turn: TurnView): Answer {
   return null;
 }
 
-/** Law 10. */
-export function nudgesOnlyEmpty(turn: TurnView): Answer {
-  const wrong = turn.steps.find(
-    ({ nudge, content }) =>
-      nudge !== null && (toolCalls(content).length > 0 || visibleText(content).trim() !== ''),
-  );
-  return wrong === undefined ? null : `step ${wrong.step} was sent back though it held an answer or a call`;
+/** Law 10: as empty exactly where there is no text either. */
+export function nudgesFit(turn: TurnView): Answer {
+  for (const { step, nudge, content } of turn.steps) {
+    if (nudge === null) continue;
+    if (toolCalls(content).length > 0) return `step ${step} was sent back though it made a call`;
+    const isEmpty = visibleText(content).trim() === '';
+    if (isEmpty !== (nudge.check === 'empty-step'))
+      return `step ${step} was sent back by ${nudge.check} though it ${isEmpty ? 'held no text' : 'held text'}`;
+  }
+  return null;
 }
 
 /** Law 11. */

@@ -1,5 +1,5 @@
 /** Whether the ledger says what producers were told, keeps its numbered laws, and replays. Pure. */
-import { brokenLaw, nudgesOnlyEmpty, stepsAnswered } from '../../src/ledger/invariants.ts';
+import { brokenLaw, nudgesFit, stepsAnswered } from '../../src/ledger/invariants.ts';
 import { ChainVerifier, type StoredRecord } from '../../src/ledger/verify.ts';
 import { finalAnswer, foldTurn, type TurnView } from '../../src/ledger/view.ts';
 import { MACHINES } from '../../src/machines/registry.ts';
@@ -136,7 +136,7 @@ function judgeTurn(session: StoredSession, { turn, status }: StoredTurn): readon
   const closes = session.records.filter(({ kind, turnId }) => kind === 'turn-closed' && turnId === turn);
   const view = viewOf(session, turn);
   if (typeof view === 'string') return [violation('wrong', turn, view)];
-  const broken = stepsAnswered(view) ?? nudgesOnlyEmpty(view);
+  const broken = stepsAnswered(view) ?? nudgesFit(view);
   return [
     ...(status === 'closed' && closes.length !== 1
       ? [violation('wrong', turn, `is closed by ${closes.length} records`)]

@@ -1,6 +1,6 @@
 /** The stable part of a request: system text and tool schemas, byte-identical across the turns of a session. */
 import { blake3Hex } from '../../ledger/chain.ts';
-import { byteLength, canonicalJson } from '../../ledger/json.ts';
+import { byteLength, canonicalJson, type JsonObject } from '../../ledger/json.ts';
 import type { ToolDefinition } from '../request.ts';
 
 const IDENTITY = `You are an assistant that works in turns. Use the tools you are given to find out what you do not know, then answer the user in plain words and say where each fact was found.
@@ -62,8 +62,9 @@ export function prefixOf(system: string, tools: readonly ToolDefinition[], held:
   };
 }
 
+/** Members in canonical order, as the ledger gives them back: the bytes are the same before it was stored and after. */
 function bare({ name, description, inputSchema }: ToolDefinition): ToolDefinition {
-  return { name, description, inputSchema };
+  return { name, description, inputSchema: JSON.parse(canonicalJson(inputSchema)) as JsonObject };
 }
 
 export interface PrefixChange {

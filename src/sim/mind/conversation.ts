@@ -48,6 +48,8 @@ export interface Conversation {
 const DIRECTIVE_END_CHARS = 600;
 /** Two of the three wires carry no error flag: a failed result is known by how it begins. */
 const FAILURE = /^\s*\W?(?:errors?|failed|failure|no such|not found|cannot|could not|unknown|invalid)\b/i;
+/** One that says in a last line how to go on has failed, too; a schema may follow it. */
+const REPAIR_HINT = /\nTo repair: [^\n]*(?:\n[^\n]*)?$/;
 
 /** A question or an order; anything else is told, not asked. */
 const ASKS =
@@ -188,11 +190,15 @@ function outcomeOf(
     name,
     args,
     content: result.content,
-    failed: result.isError || FAILURE.test(result.content) || correctionOf(result) !== null,
+    failed: saysFailure(result) || correctionOf(result) !== null,
     current,
     path: pathIn(args) ?? pathOfEvidence(args, before) ?? pathOfListed(args, said),
     past: ofThePast(args, name, result.content),
   };
+}
+
+function saysFailure({ isError, content }: ToolResultBlock): boolean {
+  return isError || FAILURE.test(content) || REPAIR_HINT.test(content);
 }
 
 /** The argument by which a tool takes a turn. */

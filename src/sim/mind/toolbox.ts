@@ -135,7 +135,8 @@ function describe(tool: ToolDefinition): KnownTool {
     return known('other', null);
   if (CHANGES.test(firstSentence(about)) || ABOUT_PAST.test(firstSentence(about)))
     return known('other', null);
-  const pattern = properties.find((one) => PATTERN_NAME.test(one.name) && isTextual(one));
+  const patterns = properties.filter((one) => PATTERN_NAME.test(one.name) && isTextual(one));
+  const pattern = patterns.find((one) => one.required) ?? patterns[0];
   const path = pathOf(properties, pattern);
   if (pattern !== undefined && (pattern.required || path === undefined)) {
     const words = `${about} ${pattern.text}`;

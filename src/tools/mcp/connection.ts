@@ -127,7 +127,7 @@ class ClientConnection implements Connection {
       const params = cursor === undefined ? {} : { cursor };
       const read = await this.#request({ method: 'tools/list', params }, toolsPage, signal);
       entries.push(...read.tools);
-      cursor = undefined;
+      cursor = read.nextCursor;
       if (cursor === undefined) break;
     }
     return listingOf(entries, this.#mask);

@@ -83,11 +83,17 @@ describe('cards, as records', () => {
     expect(later).not.toContain('```card');
   });
 
-  it('EVI-04 a fence in the accepted answer becomes a presentation, one in a discarded draft or a broken one does not', async () => {
+  it('EVI-04 CHK-06 a fence in the accepted answer becomes a presentation, one in a discarded draft or a broken one does not', async () => {
+    const answer = said(
+      `${fence(DRAUGHT)}\n\n\`\`\`card\n{"type":"metric"}\n\`\`\`\n\n\`\`\`card\nnot json\n\`\`\``,
+    );
     const { process, ref } = await scripted([
-      [said(`${fence(DRAUGHT)}\n\n\`\`\`card\n{"type":"metric"}\n\`\`\`\n\n\`\`\`card\nnot json\n\`\`\``)],
+      // Sent back once for what cannot be shown, and given again as it was.
+      [answer],
+      [answer],
     ]);
     const view = await process.ask(ref, 'What does the Wigeon draw?');
+    expect(view.steps.map(({ nudge }) => nudge?.check ?? null)).toEqual(['malformed-fence', null]);
     expect(view.presentations.map(({ source, payload }) => [source.kind, payload])).toEqual([
       ['fence', DRAUGHT],
     ]);

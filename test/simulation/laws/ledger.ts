@@ -2,7 +2,7 @@
 import {
   brokenLaw,
   callsAnswered,
-  nudgesOnlyEmpty,
+  nudgesFit,
   onlyGrows,
   stepsAnswered,
 } from '../../../src/ledger/invariants.ts';
@@ -24,7 +24,7 @@ export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
 
   'the invariants 9 and 10 hold of every turn': ({ turns }) =>
     [...turns.values()].flatMap(({ view }) =>
-      [stepsAnswered(view), nudgesOnlyEmpty(view)].filter((no) => no !== null),
+      [stepsAnswered(view), nudgesFit(view)].filter((no) => no !== null),
     ),
 
   'the invariant 11 holds of every request a model received': ({ witness }) =>

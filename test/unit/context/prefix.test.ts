@@ -74,3 +74,19 @@ describe('the price of a change of prefix', () => {
     expect(prefixChange(before, prefixOf('s', [tool('a')]))).toEqual({ part: 'tool b', bytes: 2 });
   });
 });
+
+describe('a prefix that was stored', () => {
+  it('ASM-02 is sent with the bytes it was built with, whatever order its schemas were written in', () => {
+    const written = {
+      name: 'survey',
+      description: 'Looks.',
+      inputSchema: { type: 'object', required: ['z'], properties: { z: { type: 'string' }, a: { type: 'null' } } },
+    };
+    const built = buildPrefix('', [written], [], { deferred: [{ ...written, name: 'later' }] });
+    const stored = JSON.parse(canonicalJson(built)) as typeof built;
+    const again = prefixOf(stored.system, stored.tools, stored);
+    expect(JSON.stringify([again.system, again.tools, again.deferred])).toBe(
+      JSON.stringify([built.system, built.tools, built.deferred]),
+    );
+  });
+});

@@ -9,7 +9,7 @@ import {
   brokenLaw,
   callsAnswered,
   LEDGER_INVARIANTS,
-  nudgesOnlyEmpty,
+  nudgesFit,
   onlyGrows,
   type RequestOf,
   stepsAnswered,
@@ -40,7 +40,7 @@ describe('the numbered laws', () => {
           const accepted = records.filter((record) => record.kind === 'turn-accepted')[index];
           return foldTurn(viewsOf(records.filter((record) => record.turnId === accepted?.turnId)));
         });
-        for (const view of views) expect([stepsAnswered(view), nudgesOnlyEmpty(view)]).toEqual([null, null]);
+        for (const view of views) expect([stepsAnswered(view), nudgesFit(view)]).toEqual([null, null]);
         const pieces = views.map((view) => rendered(renderFull(view)));
         const open = pieces.at(-1);
         if (open === undefined) return;
@@ -119,7 +119,7 @@ describe('the numbered laws', () => {
     expect(stepsAnswered(withStep({ results: new Map([[7, result]]) }))).toContain('call 7');
     expect(stepsAnswered(withStep({ results: new Map([[1, result]]) }))).toContain('another call');
     expect(stepsAnswered({ ...turn, steps: [step, step] })).toContain('step 1');
-    expect(nudgesOnlyEmpty(withStep({ nudge: { step: 1, check: 'empty-step' } }))).toContain('step 1');
+    expect(nudgesFit(withStep({ nudge: { step: 1, check: 'empty-step' } }))).toContain('step 1');
   });
 
   it('11 and 12 want every call answered right after it, and nothing sent before changed', () => {
