@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,probe,probing,peers] [--backend redis|postgres]
+ * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,reading,probe,probing,peers] [--backend redis|postgres]
  * [--turns N] [--quick] [--json]`: measures, prints a table for every target, and writes all of it to `bench/out`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { peers } from './peers.ts';
 import { planBench } from './plan.ts';
 import { probeReport } from './probe.ts';
 import { probingBench } from './probing.ts';
+import { readingBench } from './reading.ts';
 import { recall } from './recall.ts';
 import {
   BENCH_NAMES,
@@ -52,6 +53,7 @@ const BENCHES: { readonly [Name in BenchName]: Bench<Name> } = {
   // Neither needs a queue: a plan is a reading, and the last turn of a recall runs where it is asked.
   plan: (servers, options) => planBench(servers, options),
   recall: (_, options) => recall(options),
+  reading: async (_, options) => readingBench(options),
   probe: () => probeReport(),
   probing: (servers, options) => probingBench(servers, options),
   peers: (servers, options) => peers(servers, options.backends, options),

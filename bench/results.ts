@@ -7,6 +7,7 @@ import type { PeerRow } from './peers.ts';
 import type { PlanRow } from './plan.ts';
 import type { ProbeRow } from './probe.ts';
 import type { ProbingResult } from './probing.ts';
+import type { ReadingRow } from './reading.ts';
 import type { RecallRow } from './recall.ts';
 import type { ThroughputRow } from './throughput.ts';
 
@@ -17,6 +18,7 @@ export interface Results {
   readonly cancel: readonly CancelRow[];
   readonly plan: readonly PlanRow[];
   readonly recall: readonly RecallRow[];
+  readonly reading: readonly ReadingRow[];
   readonly probe: readonly ProbeRow[];
   readonly probing: ProbingResult;
   readonly peers: readonly PeerRow[];
@@ -30,6 +32,7 @@ export const BENCH_NAMES = [
   'cancel',
   'plan',
   'recall',
+  'reading',
   'probe',
   'probing',
   'peers',

@@ -7,6 +7,7 @@ import type { OverheadResult } from './overhead.ts';
 import type { PeerRow } from './peers.ts';
 import { probeTable } from './probe.ts';
 import { probingTables } from './probing.ts';
+import { readingTable } from './reading.ts';
 import type { BenchName, Results } from './results.ts';
 import type { ThroughputRow } from './throughput.ts';
 
@@ -32,6 +33,7 @@ const TABLES: { readonly [Name in BenchName]: (results: Results[Name]) => readon
   cancel: (rows) => [cancelTable(rows)],
   plan: (rows) => [planTable(rows)],
   recall: (rows) => [recallTable(rows)],
+  reading: (rows) => [readingTable(rows)],
   probe: (rows) => [probeTable(rows)],
   probing: (result) => probingTables(result),
   peers: (rows) => [peersTable(rows)],
