@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ERROR_CATALOGUE, type ErrorCode } from '../ledger/errors.ts';
 import type { Route } from './contract.ts';
-import { TURN_EVENTS } from './events.ts';
+import { TURN_EVENTS } from './event-table.ts';
 import { failure } from './schemas.ts';
 
 const TITLE = 'Turnwright';

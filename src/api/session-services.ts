@@ -4,7 +4,7 @@ import type { HeadIndexes } from '../runtime/head-index.ts';
 import type { NextTurnDeps } from '../runtime/next-turn.ts';
 import type { Planning } from '../runtime/planning.ts';
 import { RequestBuilder } from '../runtime/request.ts';
-import { SessionConfigs } from '../runtime/sessions.ts';
+import type { SessionConfigs } from '../runtime/sessions.ts';
 import { SummariesAhead } from '../runtime/summaries-ahead.ts';
 import type { TurnCache } from '../runtime/turn-cache.ts';
 

@@ -1,6 +1,6 @@
 /** Opens what a process talks to, in order, and closes it in the opposite one. */
 import { randomBytes } from 'node:crypto';
-import { BUILTIN_CARDS, type Cards, createCards } from '../context/cards/index.ts';
+import { BUILTIN_CARDS, createCards } from '../context/cards/index.ts';
 import {
   createPool,
   PostgresDeltas,
@@ -37,16 +37,13 @@ import { StuckWatch } from '../runtime/stuck-watch.ts';
 import { Sweeper } from '../runtime/sweeper.ts';
 import { TurnCache } from '../runtime/turn-cache.ts';
 import { TurnVectors } from '../runtime/turn-vectors.ts';
-import { builtinTools } from '../tools/builtins/index.ts';
-import { cardTool } from '../tools/cards.ts';
-import { createMcpBroker, type McpBroker, mcpTool } from '../tools/mcp/index.ts';
-import { activateSkillTool, loadSkills } from '../tools/skills/index.ts';
-import { createToolSurface, type ToolSurface } from '../tools/surface.ts';
+import type { ToolSurface } from '../tools/surface.ts';
 import { catalogueFacts, rates } from './catalogue.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createLegs } from './legs.ts';
 import type { Logger } from './logger.ts';
+import { openSurface } from './surface.ts';
 
 const APP_CONNECTIONS = 20;
 const UPKEEP_CONNECTIONS = 3;
@@ -110,14 +107,11 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
   const afterSweep = () => watch.look();
   sweeper = openSweeper(config, { upkeep, queue, admission, afterSweep, onError });
   const cards = createCards([...BUILTIN_CARDS, ...config.cards]);
-  const broker = openBroker(config, logger);
-  const surface = toolsOf(cards, config, broker);
+  const { surface, close: closeSurface } = openSurface(cards, config, logger);
   const profiles = new PostgresProfiles(pool);
   const newId = (): string => uuidv7(Date.now(), randomBytes(16));
-  const opened = openEngine(
-    { store, admission, cards, surface },
-    { config, pool, workerId: newId(), onError },
-  );
+  const parts = { config, pool, workerId: newId(), onError };
+  const opened = openEngine({ store, admission, cards, surface }, parts);
   return {
     config,
     logger,
@@ -142,7 +136,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
       await sweeper.stop();
       admission.close();
       await opened.vectors?.stop();
-      await broker?.close();
+      await closeSurface();
       await bus.close();
       await queue.close();
       await notices.close();
@@ -191,32 +185,6 @@ function openVectors(
   const { leg } = bound;
   const calls = new EmbeddingCalls({ leg, embed, limiter, clock: systemClock, rateOf: rates(config) });
   return new TurnVectors({ engine, store: new PostgresTurnVectors(pool), calls, onError });
-}
-
-/** null where no server is configured. Servers are started by the first call that needs them, never here. */
-function openBroker({ mcp }: Config, logger: Logger): McpBroker | null {
-  if (mcp === undefined) return null;
-  return createMcpBroker({
-    servers: mcp.servers,
-    lookup: (name) => process.env[name],
-    clock: systemClock,
-    onNote: ({ server, text }) => logger.debug({ server, text }, 'an MCP server says'),
-  });
-}
-
-/** Every tool of the deployment: what is built in, one for each card, for skills and servers, and what is configured. */
-function toolsOf(
-  { all }: Cards,
-  { tools, skills: { dirs } = { dirs: [] }, mcp }: Config,
-  broker: McpBroker | null,
-): ToolSurface {
-  const skills = loadSkills(dirs);
-  const reaching = [
-    ...(skills.all.length === 0 ? [] : [activateSkillTool(skills)]),
-    ...(broker === null || mcp === undefined ? [] : [mcpTool(broker, mcp.servers)]),
-  ];
-  const given = [...builtinTools(), ...all.map(cardTool), ...reaching, ...tools];
-  return createToolSurface(given, { skills, servers: broker?.servers ?? [] });
 }
 
 function openPools(url: string, onError: (error: unknown) => void) {

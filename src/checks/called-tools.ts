@@ -46,7 +46,7 @@ export function judgeCalls(
 /** Arguments that do not fit are answered at once, by a job. */
 function isForClient({ toolOf }: Judging, { name, args, raw }: ToolCallBlock): boolean {
   const tool = toolOf(name);
-  return tool !== undefined && tool.byClient && raw === undefined && tool.fits(args);
+  return tool?.byClient === true && raw === undefined && tool.fits(args);
 }
 
 /** By the index of the call. A card that stands twice in the batch is shown once. */

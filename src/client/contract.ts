@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type * as capacities from '../api/capacity-schemas.ts';
 import type * as contexts from '../api/context-schemas.ts';
-import type { TurnEventType } from '../api/events.ts';
+import type { TurnEventType } from '../api/event-table.ts';
 import type * as schemas from '../api/schemas.ts';
 import type * as usages from '../api/usage-schemas.ts';
 import type * as explanations from '../api/why-schema.ts';

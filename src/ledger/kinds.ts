@@ -4,15 +4,18 @@
  */
 import { z } from 'zod';
 import { assistantBlock, inputBlock, json } from './blocks.ts';
+import { CHECKS, checkFired, JUDGING_RECORDS } from './judging.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { presentation } from './presentation.ts';
 import { LINEAGES, reading } from './reading.ts';
+import { misread, SURFACE_RECORDS } from './surface.ts';
 import { LINK_KINDS, turnCard } from './turn-card.ts';
 import { workReceipt } from './work-receipt.ts';
 
 export const RECORD_CLASSES = ['protocol', 'display', 'forensic'] as const;
 export type RecordClass = (typeof RECORD_CLASSES)[number];
 
+export { CHECKS, type Check, type Verdict } from './judging.ts';
 export { OUTCOMES, type Outcome } from './outcomes.ts';
 export { CALL_PURPOSES, type CallPurpose } from './work-receipt.ts';
 
@@ -43,28 +46,6 @@ export const TOOL_STATUSES = [
 ] as const;
 export type ToolStatus = (typeof TOOL_STATUSES)[number];
 
-/** What may be wrong with a reply, in the words of records, events and metrics. */
-export const CHECKS = [
-  'empty-step',
-  'repeated-card',
-  'freshness',
-  'topic-mismatch',
-  'uncited-source',
-  'drift',
-  'call-in-prose',
-  'grounding',
-  'malformed-fence',
-  'repeated-fence',
-  'presentation',
-  'stop-gate',
-  'tool-repair',
-] as const;
-export type Check = (typeof CHECKS)[number];
-
-/** What followed: the reply goes back, a card is kept from being made, the turn closes on the system's words, or it is only noted. */
-export const VERDICTS = ['redo', 'withheld', 'refused', 'noted'] as const;
-export type Verdict = (typeof VERDICTS)[number];
-
 const count = z.int().nonnegative();
 
 const data = z.record(z.string(), json);
@@ -92,7 +73,6 @@ const promotion = z.strictObject({
   value: z.number(),
   path: z.array(z.string()).optional(),
 });
-const toolDefinition = z.strictObject({ name: z.string(), description: z.string(), inputSchema: data });
 
 const PROTOCOL = {
   'session-created': z.strictObject({
@@ -187,54 +167,12 @@ const PROTOCOL = {
     files: z.array(z.strictObject({ kind: z.enum(['read', 'wrote']), path: z.string() })).optional(),
   }),
   'evidence-body': z.strictObject({ evidence: z.string(), content: z.string() }),
-  /** The reply of the step goes back with a word on what was wrong; what it was about, where it was about something. */
-  nudge: z.strictObject({
-    step: count,
-    check: z.enum(CHECKS),
-    /** Tools it names. */
-    tools: z.array(z.string()).exactOptional(),
-    /** The turn it names. */
-    turn: count.exactOptional(),
-    /** Reason codes, or faults in words. */
-    reasons: z.array(z.string()).exactOptional(),
-  }),
-  /** What a check that closes a turn has to say of what it found. */
-  finding: z.strictObject({
-    step: count,
-    check: z.enum(CHECKS),
-    /** The last figure that was recorded of what is asked, and when. */
-    figure: z.strictObject({ text: z.string(), turn: count, utc: z.string() }).exactOptional(),
-  }),
-  /** The answer is the system's: the reply of the step does not stand. */
-  statement: z.strictObject({ step: count, check: z.enum(CHECKS), text: z.string() }),
-  /** The next request's prefix holds these, too: tools and skills that were found or used, tools a server was seen to have. */
-  'surface-grown': z.strictObject({
-    step: count,
-    by: z.enum(['found', 'named', 'called', 'activated', 'listed']),
-    tools: z.array(z.string()),
-    skills: z.array(z.string()).exactOptional(),
-    server: z
-      .strictObject({ name: z.string(), digest: z.string(), tools: z.array(z.string()) })
-      .exactOptional(),
-  }),
+  ...JUDGING_RECORDS,
+  ...SURFACE_RECORDS,
   presentation,
   packet: z.strictObject({ from: count, to: count, text: z.string(), quality: packetQuality }),
   /** Turns up to `behind`, and the steps of this turn up to `throughStep`, leave the requests: `text` stands for them. */
   reset: z.strictObject({ behind: count, throughStep: count, text: z.string(), quality: packetQuality }),
-  /** The stable part of requests, once for each digest. */
-  prefix: z.strictObject({
-    digest: z.string(),
-    system: z.string(),
-    tools: z.array(toolDefinition),
-    /** Definitions that only a wire with a search of its own is sent. */
-    deferred: z.array(toolDefinition).exactOptional(),
-    /** Skills whose text the system text holds. */
-    skills: z.array(z.string()).exactOptional(),
-    /** Servers with the tools they were seen to have. */
-    servers: z
-      .array(z.strictObject({ name: z.string(), digest: z.string(), tools: z.array(z.string()) }))
-      .exactOptional(),
-  }),
   /** A link that a person or a better reading took back. */
   'link-retracted': z.strictObject({
     turn: count,
@@ -279,16 +217,10 @@ const PROTOCOL = {
 } as const;
 
 const DISPLAY = {
+  'check-fired': checkFired,
+  misread,
   /** A leg gave no answer; the same request went to the next. */
   'route-fallback': z.strictObject({ step: count, from: z.string(), to: z.string(), code: z.string() }),
-  'check-fired': z.strictObject({
-    step: count,
-    check: z.enum(CHECKS),
-    verdict: z.enum(VERDICTS),
-    reasons: z.array(z.string()).exactOptional(),
-  }),
-  /** The model used a tool that the reading had not loaded. */
-  misread: z.strictObject({ step: count, tool: z.string(), act: z.string(), domains: z.array(z.string()) }),
   'turn-waiting': z.strictObject({ for: z.enum(WAITING_FOR), calls: z.array(z.string()) }),
   'turn-decided': z.strictObject({ for: z.enum(WAITING_FOR), decision: z.enum(DECISIONS) }),
   'call-retrying': z.strictObject({ child: z.string(), attempt: count, code: z.string(), delayMs: count }),

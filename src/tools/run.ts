@@ -70,7 +70,9 @@ function isOutput(output: unknown): output is ToolOutput {
 
 function timedOut(tool: Tool, args: Json): ToolOutcome {
   const doubt =
-    tool.traitsOf(args).effect === 'read' ? '' : ' It may have taken effect all the same: check before calling it again.';
+    tool.traitsOf(args).effect === 'read'
+      ? ''
+      : ' It may have taken effect all the same: check before calling it again.';
   return {
     kind: 'timeout',
     output: failure(`${tool.name} did not finish within ${tool.timeoutMs} ms.${doubt}`),

@@ -37,7 +37,7 @@ const tools = [
   },
   { name: 'say', description: 'Says \u001b[31mred\u0000 things.', inputSchema: anything },
   { name: 'two words', description: 'Cannot be called.', inputSchema: anything },
-  ...['environment', 'crash', 'wait', 'ask', 'grow', 'junk', 'refuse'].map((name) => ({
+  ...['environment', 'crash', 'wait', 'ask', 'forget', 'grow', 'junk', 'refuse'].map((name) => ({
     name,
     inputSchema: anything,
   })),
@@ -60,6 +60,9 @@ const SAYINGS: Readonly<Record<string, () => CallToolResult>> = {
     ],
   }),
 };
+
+/** Over HTTP. */
+const sessions = new Map<string, StreamableHTTPServerTransport>();
 
 type Headers = Readonly<Record<string, unknown>>;
 
@@ -107,6 +110,9 @@ async function perform(
       return waiting(signal);
     case 'ask':
       return ask(server);
+    case 'forget':
+      sessions.clear();
+      return text('forgotten');
     case 'grow':
       tools.push({ name: `grown${tools.length}`, inputSchema: anything });
       await server.sendToolListChanged();
@@ -147,7 +153,6 @@ async function ask(server: Server): Promise<CallToolResult> {
 }
 
 async function serveHttp(): Promise<void> {
-  const sessions = new Map<string, StreamableHTTPServerTransport>();
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const known = sessions.get(String(request.headers['mcp-session-id']));
     if (request.method === 'DELETE') log('goodbye');
@@ -155,7 +160,7 @@ async function serveHttp(): Promise<void> {
       response.writeHead(404).end();
       return;
     }
-    const session = known ?? (await openSession(sessions));
+    const session = known ?? (await openSession());
     await session.handleRequest(request, response, await bodyOf(request));
   };
   const http = createServer((request, response) => void handle(request, response));
@@ -164,9 +169,7 @@ async function serveHttp(): Promise<void> {
   });
 }
 
-async function openSession(
-  sessions: Map<string, StreamableHTTPServerTransport>,
-): Promise<StreamableHTTPServerTransport> {
+async function openSession(): Promise<StreamableHTTPServerTransport> {
   log(`session ${process.pid}`);
   const session = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => randomUUID(),

@@ -1,4 +1,4 @@
-import { TURN_EVENTS } from '../../src/api/events.ts';
+import { TURN_EVENTS } from '../../src/api/event-table.ts';
 import { METRICS } from '../../src/api/metrics.ts';
 
 export function eventsPage(): string {

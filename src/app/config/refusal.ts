@@ -5,7 +5,17 @@ import { nearestName } from './nearest.ts';
 import { type ConfigInput, configInput } from './schema.ts';
 
 /** What stands in these may be a credential, or hold one, even where it is malformed. */
-const HIDDEN_KEYS = ['databaseUrl', 'redisUrl', 'ownerUrl', 'baseUrl', 'apiKeyEnv', 'url', 'env', 'headersEnv', 'args'];
+const HIDDEN_KEYS = [
+  'databaseUrl',
+  'redisUrl',
+  'ownerUrl',
+  'baseUrl',
+  'apiKeyEnv',
+  'url',
+  'env',
+  'headersEnv',
+  'args',
+];
 const MAX_SHOWN_CHARS = 60;
 
 /** Where a value came from: the name of a file, or of the environment variable that set this key. */

@@ -102,9 +102,7 @@ async function stream({ context, output }: Face, handle: TurnHandle, style: Styl
       output.progress(style.dim(`${String(data.name)} → ${String(data.evidence)}`));
     } else if (type === 'turn.waiting') {
       startLine();
-      output.progress(
-        style.dim(`The turn waits (${String(data.for)}): POST /v1/turns/${handle.id}/signals`),
-      );
+      output.progress(style.dim(`The turn waits (${String(data.for)}): POST /v1/turns/${handle.id}/signals`));
     }
   }
   return written;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EVENT_KINDS, eventOf, isClosing, renderEvent, TURN_EVENTS } from '../../../src/api/events.ts';
+import { TURN_EVENTS } from '../../../src/api/event-table.ts';
+import { EVENT_KINDS, eventOf, isClosing, renderEvent } from '../../../src/api/events.ts';
 import { OUTCOMES, RECORD_KINDS } from '../../../src/ledger/kinds.ts';
 
 const SECRET = 'the words of a person';

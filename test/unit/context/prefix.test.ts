@@ -80,7 +80,11 @@ describe('a prefix that was stored', () => {
     const written = {
       name: 'survey',
       description: 'Looks.',
-      inputSchema: { type: 'object', required: ['z'], properties: { z: { type: 'string' }, a: { type: 'null' } } },
+      inputSchema: {
+        type: 'object',
+        required: ['z'],
+        properties: { z: { type: 'string' }, a: { type: 'null' } },
+      },
     };
     const built = buildPrefix('', [written], [], { deferred: [{ ...written, name: 'later' }] });
     const stored = JSON.parse(canonicalJson(built)) as typeof built;

@@ -74,7 +74,11 @@ export function turnDrafts(
         asked: { digest: 'd' },
       },
     },
-    { kind: 'reading', turnId, body: { source: 'lexical', version: 1, act: 'answer', domains: [], confidence: 0.4 } },
+    {
+      kind: 'reading',
+      turnId,
+      body: { source: 'lexical', version: 1, act: 'answer', domains: [], confidence: 0.4 },
+    },
     { kind: 'turn-context', turnId, body: { utc: '2026-01-02T03:04:05.000Z', timezone: 'UTC' } },
   ];
   let ordinal = evidence;
