@@ -8,6 +8,8 @@ const MAX_CALLS_TOLD = 4;
 /** What the codes of outcomes mean. A code without an entry is told as it is. */
 const REASONS: Readonly<Record<string, string>> = {
   answered: 'it answered',
+  card_answered: 'its card is the answer',
+  card_repeated: 'it only showed the same card again, which is the answer',
   cancelled: 'it was cancelled',
   cancelled_while_parked: 'it was cancelled while it was parked',
   interrupted: 'a newer turn interrupted it',
@@ -19,6 +21,14 @@ const REASONS: Readonly<Record<string, string>> = {
   session_tokens_budget: "its next call could have passed the session's budget of tokens",
   tenant_cost_budget: "its next call could have passed the tenant's budget of cost for the day",
   approval_expired: 'nobody decided in time',
+  decision_expired: 'nobody decided in time',
+  client_expired: 'the client did not send the results of its calls in time',
+  stale_data_refused: 'a current value was asked for and nothing was looked up, twice',
+  topic_mismatch_refused: 'its cards shared nothing with what was found, twice',
+  uncited_source_refused: 'its cards named sources that were not found, twice',
+  model_drift: 'the model repeated an earlier answer three times in a row',
+  tool_repair_exhausted: 'no call worked in three batches in a row',
+  degraded_summary: 'its answer rests on a packet that no summariser wrote',
   empty_step: 'the model replied with nothing twice in a row',
   no_usable_horizon: 'its request did not fit the model, however small it was made',
   transport_exhausted: 'the provider failed at every attempt',

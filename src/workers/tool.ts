@@ -60,7 +60,9 @@ function hintedBy(
   { name }: ToolCallBlock,
   { content, status }: ToolResult,
 ): string {
-  return withRepairHint({ content, status, tool: deps.surface.get(name) ?? null, again });
+  // What the session may not call is neither described nor asked for again.
+  const tool = status === 'unknown_tool' ? null : (deps.surface.get(name) ?? null);
+  return withRepairHint({ content, status, tool, again });
 }
 
 /** A server's list was seen: the requests to come name its tools. */
