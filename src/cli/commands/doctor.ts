@@ -6,13 +6,14 @@ import { legChecks } from '../doctor/legs.ts';
 import { dataFolderCheck, nodeCheck } from '../doctor/machine.ts';
 import { postgresChecks } from '../doctor/postgres.ts';
 import { queueChecks } from '../doctor/queue.ts';
+import { reachChecks } from '../doctor/reach.ts';
 import { EXIT, type ExitCode } from '../exit.ts';
 import { shown } from '../output.ts';
 import { type Style, styleFor } from '../style.ts';
 
 export const command: Command = {
   name: 'doctor',
-  summary: 'Check configuration, database, queue, models and machine; a line each',
+  summary: 'Check configuration, database, queue, models, MCP servers and machine; a line each',
   run: async (invocation) => {
     const { context, output } = invocation;
     const checks = await examine(invocation);
@@ -38,13 +39,14 @@ async function examine({ context: { env, cwd, stopped } }: Invocation): Promise<
   }
   const embedded = config.databaseUrl === undefined ? await runningEmbedded(config.dataDir) : null;
   const databaseUrl = config.databaseUrl ?? embedded;
-  const [folder, database, queue, legs] = await Promise.all([
+  const [folder, database, queue, legs, reach] = await Promise.all([
     dataFolderCheck(config.dataDir),
     databaseUrl === null
       ? [check('postgres', 'skipped', 'embedded, and not running; `turnwright up` starts it')]
       : postgresChecks(databaseUrl),
     queueChecks(config, databaseUrl),
     legChecks(config, env, stopped),
+    reachChecks(config, env, stopped),
   ]);
   return [
     node,
@@ -53,6 +55,7 @@ async function examine({ context: { env, cwd, stopped } }: Invocation): Promise<
     ...database,
     ...queue,
     ...legs,
+    ...reach,
   ];
 }
 

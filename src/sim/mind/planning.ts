@@ -40,6 +40,8 @@ const PLANS: readonly Plan[] = [
   lastFinds,
   callsToVerify,
 ];
+/** What is to be verified is looked at before the past is. */
+const PLANS_TO_LOOK: readonly Plan[] = [...PLANS.filter((plan) => plan !== recallCalls), recallCalls];
 const PLANS_FOR_PRESENT: readonly Plan[] = [
   callsOfBrought,
   callsOfCorrection,
@@ -53,8 +55,7 @@ const PLANS_FOR_PRESENT: readonly Plan[] = [
 
 /** In order of preference; empty when nothing new can be asked. Never a call made already in this turn. */
 export function nextCalls(situation: Situation): readonly PlannedCall[] {
-  const plans = situation.asOfNow ? PLANS_FOR_PRESENT : PLANS;
-  for (const plan of plans) {
+  for (const plan of plansFor(situation)) {
     const calls = plan(situation).filter(
       (call, at, all) =>
         !situation.conversation.made.has(callKey(call.name, call.args)) &&
@@ -63,6 +64,12 @@ export function nextCalls(situation: Situation): readonly PlannedCall[] {
     if (calls.length > 0) return calls;
   }
   return [];
+}
+
+function plansFor(situation: Situation): readonly Plan[] {
+  if (situation.asOfNow) return PLANS_FOR_PRESENT;
+  const isUnseen = asksToVerify(situation.conversation) && observations(situation).length === 0;
+  return isUnseen ? PLANS_TO_LOOK : PLANS;
 }
 
 function callsForNamedFiles(situation: Situation): readonly PlannedCall[] {
