@@ -55,6 +55,14 @@ export function firedOf(step: number, { check, reasons }: Finding, verdict: Verd
   return { kind: 'check-fired', body: { step, check, verdict, ...why } };
 }
 
+/** As a batch begins: each card that is kept from being made, or that nothing but cards shown before were asked for. */
+export function firedByCalls({ facts, step }: TurnContext): readonly RecordParams[] {
+  if (facts?.kind !== 'calls') return [];
+  const withheld = facts.withheld.map((one) => firedOf(step, one, 'withheld'));
+  const repeats = facts.idle && withheld.length === 0;
+  return repeats ? [firedOf(step, { check: 'repeated-card' }, 'noted')] : withheld;
+}
+
 export const nudged = {
   type: 'record',
   params: ({ context }: Given): RecordParams => ({

@@ -6,7 +6,7 @@ import { assign, enqueueActions, setup } from 'xstate';
 import type { StepFacts } from '../checks/facts.ts';
 import { INTENT_CHILD, stepChild } from '../ledger/ids.ts';
 import { sideCall } from './side-call.ts';
-import { because, closing, decided, decisive, firedOf } from './turn-actions.ts';
+import { because, closing, decided, decisive, firedByCalls, firedOf } from './turn-actions.ts';
 import {
   type AnswerParams,
   afterBatch,
@@ -164,8 +164,8 @@ const machine = setup({
         'Every admitted call runs as its own job, in parallel, or is made by the client; those that need neither are answered as the last one settles.',
       entry: [
         enqueueActions(({ enqueue, context, event }) => {
-          for (const one of begins(event) && context.facts?.kind === 'calls' ? context.facts.withheld : [])
-            enqueue({ type: 'record', params: firedOf(context.step, one, 'withheld') });
+          if (!begins(event)) return;
+          for (const params of firedByCalls(context)) enqueue({ type: 'record', params });
         }),
         assign(({ context, event }) => batchOf(context, event)),
         enqueueActions(({ enqueue, context, event }) => {

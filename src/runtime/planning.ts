@@ -13,6 +13,7 @@ import { planTurns } from '../context/plan/plan.ts';
 import type { TurnIndex } from '../context/relevance/turn-index.ts';
 import type { SessionRef, ToPlan } from '../db/contract.ts';
 import type { Placed } from '../intent/lineage.ts';
+import { scannedText } from '../intent/scanned.ts';
 import { type TurnView, visibleText } from '../ledger/view.ts';
 import type { HeadIndex, HeadIndexes } from './head-index.ts';
 import type { TurnCache } from './turn-cache.ts';
@@ -126,8 +127,10 @@ export class Planning {
 /** `named`: the turn that the words of the directive say it goes on with. */
 function queryOf(open: TurnView, named: number | null): PlanInput<TurnIndex>['query'] {
   const links = linksOf(open);
+  const text = visibleText(open.input);
   return {
-    text: visibleText(open.input),
+    text,
+    request: scannedText(text, open.reading?.pasted ?? []),
     act: open.reading?.act ?? '',
     domains: open.reading?.domains ?? [],
     links:

@@ -142,6 +142,8 @@ export class Profiles {
 
   /** The model missed an instruction in a request of so many tokens; one that repeats itself is only doubted. */
   missed(leg: Leg, requestTokens: number, { drift }: { readonly drift: boolean }) {
+    // Rare, like a refusal, and as much news to every process.
+    this.#sharedAtMs.delete(leg.name);
     const change = drift ? drifted : tighten;
     return this.#change(leg, (profile) => change(profile, requestTokens));
   }

@@ -40,14 +40,17 @@ function closedStep(turn: TurnView, step: StepView): readonly ChatMessage[] {
     const text = narrationOf(turn, step);
     return text === '' ? [] : [answerOf(text)];
   }
-  const results = calls.map((call, index): ToolResultBlock => {
-    const result = step.results.get(index);
+  // A card that was not shown is no part of what the turn came to.
+  const made = calls.map((call, index) => ({ call, result: step.results.get(index) }));
+  const stands = made.filter(({ result }) => result?.status !== 'withheld');
+  if (stands.length === 0) return [];
+  const results = stands.map(({ call, result }): ToolResultBlock => {
     const isError = result === undefined || result.status !== 'ok';
     const content = result === undefined ? NO_RESULT : closedResult(result);
     return { type: 'tool_result', callId: call.id, name: call.name, content, isError };
   });
   return [
-    { role: 'assistant', content: calls },
+    { role: 'assistant', content: stands.map(({ call }) => call) },
     { role: 'user', content: results },
   ];
 }

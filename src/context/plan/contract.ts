@@ -38,6 +38,8 @@ export interface IndexedTurn {
 /** What the open turn asks, as the planner reads it. */
 export interface PlanQuery {
   readonly text: string;
+  /** What of it is asked, without what was pasted in: only this may point back. The whole unless given. */
+  readonly request?: string;
   readonly act: string;
   readonly domains: readonly string[];
   /** Links of the open turn so far, such as the files its directive names. */

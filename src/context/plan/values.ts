@@ -43,7 +43,7 @@ export function signalsOf(input: PlanInput<TurnIndex>, from: number): Signals {
     by[position] = signal;
   };
 
-  const pointedAt = refersBack(query.text) ? pointedPosition(index, continues, from) : -1;
+  const pointedAt = refersBack(query.request ?? query.text) ? pointedPosition(index, continues, from) : -1;
   if (pointedAt >= 0) raise(pointedAt, ANAPHORA_VALUE, 'anaphora');
   if (options.signals === 'minimal') return { strength, by, reached: new Map(), pointedAt, continues };
 

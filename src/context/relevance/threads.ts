@@ -27,7 +27,7 @@ export function continuedTurn(
   const subjects = terms.hashes.subarray(0, terms.subjects);
   const end =
     ends.find((position) => sharesWord(index, position, subjects, from)) ??
-    (refersBack(query.text) ? ends[0] : undefined);
+    (refersBack(query.request ?? query.text) ? ends[0] : undefined);
   return end === undefined ? null : index.numberAt(end);
 }
 

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { renderTail } from '../../../src/context/assemble/tail.ts';
 import { threadLines } from '../../../src/context/assemble/thread.ts';
 import { namedTurn, placedStrands } from '../../../src/context/links/strands.ts';
+import { refersBack } from '../../../src/context/relevance/anaphora.ts';
 import { readLexically } from '../../../src/intent/reading.ts';
+import { scannedText } from '../../../src/intent/scanned.ts';
 import type { TurnCard } from '../../../src/ledger/turn-card.ts';
-import { type TurnView, unasked } from '../../../src/ledger/view.ts';
+import { type TurnView, unasked, visibleText } from '../../../src/ledger/view.ts';
 
 function asked(text: string, number = 9): TurnView {
   return { ...unasked(number), input: [{ type: 'text', text }], reading: readLexically(text) };
@@ -101,5 +103,19 @@ describe('the thread in the tail', () => {
     expect(tail).toContain('In 2 parts: 2 comes after the one before it.');
     expect(tail).not.toMatch(/app|staging/u);
     expect(renderTail(asked('Build the app'), { workContract: null, thread: [] })).not.toContain('parts');
+  });
+});
+
+describe('what was pasted into a directive', () => {
+  it('F12 points back at nothing: only what is asked does', () => {
+    const log = Array.from(
+      { length: 12 },
+      (_, at) => `2026-01-02T03:04:0${at % 10}Z WARN it failed as above, again`,
+    );
+    const turn = asked(`Why do the pumps stall?\n${log.join('\n')}`);
+    const text = log.join('\n');
+    expect(refersBack(text)).toBe(true);
+    expect(turn.reading?.pasted).toHaveLength(1);
+    expect(refersBack(scannedText(visibleText(turn.input), turn.reading?.pasted ?? []))).toBe(false);
   });
 });

@@ -154,6 +154,12 @@ describe('what follows from what the checks find in calls', () => {
     ]);
   });
 
+  it('CHK-02 each batch of nothing but repeats is noted', () => {
+    const turn = TurnRun.started().step(CARD).step(REPEATED);
+    expect(fired(turn)).toEqual(['repeated-card noted']);
+    expect(fired(turn.step(CARD))).toEqual([]);
+  });
+
   it('CHK-02 a batch that does anything else begins the row anew', () => {
     const turn = TurnRun.started().step(CARD).step(REPEATED).step(REPEATED).step(calls(1)).tool(0);
     expect(turn.step(REPEATED).step(REPEATED).state).toBe('stepping');
