@@ -57,6 +57,9 @@ function judgeTurn(asked: Asked): readonly Violation[] {
   return says === null ? twice : [...twice, violation('wrong', turn, says)];
 }
 
+/** How the model begins an answer that it gave to another question before. */
+const SAID_BEFORE = /^As said (?:\d+ times )?before: /u;
+
 function problemOf(
   { cancelling, question }: Asked,
   { outcome, reason, answer }: NonNullable<Asked['end']>,
@@ -65,7 +68,7 @@ function problemOf(
   if (outcome === 'cancelled')
     return cancelling === 'confirmed' || cancelling === 'unsure' ? null : 'ended cancelled by nobody';
   if (outcome !== 'completed' || reason !== 'answered') return `ended ${outcome}: ${reason}`;
-  if (answer !== null && question.answers.includes(answer)) return null;
+  if (answer !== null && question.answers.includes(answer.replace(SAID_BEFORE, ''))) return null;
   return `answers "${String(answer)}" where "${question.answers[0] ?? ''}" was planted`;
 }
 
