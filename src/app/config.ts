@@ -31,7 +31,6 @@ export interface PoolSettings {
 export interface Limits {
   readonly stepBudget: number;
   readonly turnDeadlineMs: number;
-  readonly toolTimeoutMs: number;
   readonly maxBodyBytes: number;
   /** How long a stopping process waits for what it runs. */
   readonly drainMs: number;
@@ -124,7 +123,6 @@ const WITHOUT_EMBEDDINGS: ReadonlySet<ProviderKind> = new Set([
 const DEFAULT_LIMITS: Limits = {
   stepBudget: 40,
   turnDeadlineMs: 900_000,
-  toolTimeoutMs: 60_000,
   maxBodyBytes: 1_048_576,
   drainMs: 30_000,
   ...DEFAULT_TENANT_LIMITS,

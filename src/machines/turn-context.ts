@@ -78,7 +78,12 @@ export type TurnEvent =
   | { readonly type: 'turn.rerun' }
   | { readonly type: 'turn.report' }
   /** The client made a call; its result is in the ledger. */
-  | { readonly type: 'turn.client-result'; readonly step: number; readonly index: number }
+  | {
+      readonly type: 'turn.client-result';
+      readonly step: number;
+      readonly index: number;
+      readonly failed?: boolean;
+    }
   | { readonly type: 'turn.deadline' }
   | { readonly type: 'turn.waited' }
   | { readonly type: 'turn.summary-late' }
@@ -178,6 +183,13 @@ export interface SummaryOutput {
   readonly to: number;
 }
 
+const RESUMING = ['turn.approve', 'turn.deny', 'turn.rerun', 'turn.report', 'turn.client-result'];
+
+/** Somebody outside did what the turn waited for. */
+export function resumes({ type }: TurnEvent): boolean {
+  return RESUMING.includes(type);
+}
+
 /** A batch may be taken up again: after a decision about some of its calls, or the last result of the client. */
 export function begins({ type }: TurnEvent): boolean {
   return type !== 'turn.rerun' && type !== 'turn.report' && type !== 'turn.client-result';
@@ -268,9 +280,10 @@ export function withSettled(context: TurnContext, event: TurnEvent): Partial<Tur
   return output?.status === 'ok' ? { ...left, worked: worked + 1 } : left;
 }
 
-/** The client made a call: its results count as calls that worked. */
+/** The client made a call, which worked or failed like any other. */
 export function withClientResult(context: TurnContext, event: TurnEvent): Partial<TurnContext> {
   if (event.type !== 'turn.client-result') return {};
-  const { awaited, worked } = context;
-  return { awaited: awaited.filter((index) => index !== event.index), worked: worked + 1 };
+  const awaited = context.awaited.filter((index) => index !== event.index);
+  if (event.failed === true) return { awaited, failed: context.failed + 1 };
+  return { awaited, worked: context.worked + 1 };
 }

@@ -19,6 +19,7 @@ import {
   failureOf,
   questioned,
   type RecordParams,
+  resumes,
   type StateParams,
   type SummaryInput,
   type SummaryOutput,
@@ -135,6 +136,8 @@ const machine = setup({
       entry: enqueueActions(({ enqueue, context }) => {
         const body = { for: context.waitingFor ?? 'approval', calls: [...questioned(context)] };
         enqueue({ type: 'record', params: { kind: 'turn-waiting', body } });
+        // The time that others take is not the turn's: its deadline begins anew when it goes on.
+        enqueue.cancel('deadline');
         enqueue.raise({ type: 'turn.waited' }, { id: 'waited', delay: WAITING_MS });
       }),
       exit: [
@@ -170,6 +173,8 @@ const machine = setup({
         assign(({ context, event }) => batchOf(context, event)),
         enqueueActions(({ enqueue, context, event }) => {
           for (const { id, input } of callsOf(context, event)) enqueue.spawnChild('tool', { id, input });
+          if (resumes(event))
+            enqueue.raise({ type: 'turn.deadline' }, { id: 'deadline', delay: context.deadlineMs });
         }),
       ],
       on: {

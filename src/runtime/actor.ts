@@ -115,7 +115,7 @@ function advance(
   builder.lists.events.push({ actor, id, event: canonicalJson(event), revision, digest: blake3Hex(text) });
   const effects = readEffects(actions);
   for (const effect of effects) perform(builder, effect, place, revision);
-  if (status === 'done') builder.lists.clearedTimers.push({ actor, timer: null });
+  if (status === 'done') clearTimer(builder, actor, null);
   return {
     actor: { actor, turn, machine, version, revision, snapshot: text, status },
     answers: effects.find((effect) => effect.kind === 'answer')?.params ?? null,
@@ -162,7 +162,7 @@ function perform(builder: CommitBuilder, effect: Effect, place: Place, revision:
       });
       return;
     case 'clear-timer':
-      builder.lists.clearedTimers.push({ actor, timer: effect.timer });
+      clearTimer(builder, actor, effect.timer);
       return;
     case 'record':
       builder.append(head, { ...effect.draft, turnId: turn } as RecordDraft);
@@ -173,4 +173,12 @@ function perform(builder: CommitBuilder, effect: Effect, place: Place, revision:
       // They stand on the turn's records: the hop does them once the transition is written.
       return;
   }
+}
+
+/** `null` clears all. One that was set in this hop is not set at all: a commit clears before it sets. */
+function clearTimer(builder: CommitBuilder, actor: string, timer: string | null): void {
+  const { timers, clearedTimers } = builder.lists;
+  const kept = timers.filter((row) => row.actor !== actor || (timer !== null && row.timer !== timer));
+  timers.splice(0, timers.length, ...kept);
+  clearedTimers.push({ actor, timer });
 }

@@ -54,7 +54,7 @@ async function takeOnce(engine: Engine, ref: ActorRef, result: ClientResult): Pr
   refuseUnawaited(ref.actor, loaded, turn, found);
   const delivered = await engine.attempt(ref, {
     id: `client~${step}~${index}`,
-    event: { type: 'turn.client-result', step, index },
+    event: { type: 'turn.client-result', step, index, failed: result.isError },
     loaded,
     records,
     orNothing: true,

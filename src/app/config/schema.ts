@@ -116,7 +116,6 @@ const pools = z.strictObject({
 const limits = z.strictObject({
   stepBudget: count.exactOptional(),
   turnDeadlineMs: durationMs.exactOptional(),
-  toolTimeoutMs: durationMs.exactOptional(),
   maxBodyBytes: count.exactOptional(),
   drainMs: durationMs.exactOptional(),
   tenantShare: z.number().gt(0).max(1).describe('a number above 0, at most 1').exactOptional(),

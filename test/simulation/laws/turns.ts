@@ -79,6 +79,8 @@ const MIXED = [
   'failed transport_exhausted',
 ];
 
+const LATE = ['degraded time_budget', 'degraded approval_expired', 'degraded decision_expired'];
+
 function involved({ script, steering }: Turn): readonly Script[] {
   return script === undefined ? steering : [script, ...steering];
 }
@@ -92,7 +94,8 @@ function ends(turn: Turn, { quiet, witness, scripts }: Evidence): readonly strin
   );
   const others = [...cancelled, ...(interrupts ? ['cancelled interrupted'] : [])];
   const mixed = own.length > 1 ? MIXED : [];
-  const late = quiet && own.length === 1 ? [] : ['degraded time_budget'];
+  // What a person decides may be lost where everything may be: the turn then waits its day out.
+  const late = quiet && own.length === 1 ? [] : LATE;
   // A prompt that was refused may have held nothing but what every prompt of the turn holds.
   const refused = turn.view.rejections.length > 0 ? ['failed no_usable_horizon'] : [];
   return [...natural, ...others, ...mixed, ...late, ...refused];

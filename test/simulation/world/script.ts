@@ -50,8 +50,6 @@ const MOST_TURNS = 7;
 const SENT_WITHIN_MS = 9_000;
 /** Far beyond what any schedule needs. */
 const LONG_MS = 1_800_000;
-/** Beyond the day for which a turn waits for a person. */
-const LONGEST_MS = 172_800_000;
 const MANY_STEPS = 12;
 const MORE_CALLS_THAN_RUN = 34;
 const FOREVER = 40;
@@ -82,8 +80,7 @@ const PLOTS: readonly (readonly [(dice: Dice) => Plot, number])[] = [
   [() => ({ rounds: [always('over_length')], ends: ['failed', 'no_usable_horizon'] }), 1],
   [(dice) => asksAPerson(dice, 'approve'), 2],
   [(dice) => asksAPerson(dice, 'deny'), 1],
-  [(dice) => asksAPerson(dice, 'never'), 1],
-  [waitsADay, 0.3],
+  [(dice) => asksAPerson(dice, 'never'), 1.3],
   [(dice) => hangs(dice), 2],
   [spendsItsBudget, 1],
   [callsTooMuch, 0.3],
@@ -157,11 +154,13 @@ function asksAPerson(dice: Dice, decision: Decision | 'never'): Plot {
   const calls = [call('grant', dice), ...(dice.chance(0.5) ? [call('look', dice)] : [])];
   const rounds = [{ says: 'calls', calls, failures: [] } as const, ANSWER];
   if (decision !== 'never') return { rounds, ends: COMPLETED, decision };
-  return { rounds, ends: ['degraded', 'time_budget'], decision, deadlineMs: dice.between(2_000, 15_000) };
-}
-
-function waitsADay(dice: Dice): Plot {
-  return { ...asksAPerson(dice, 'never'), ends: ['degraded', 'approval_expired'], deadlineMs: LONGEST_MS };
+  // The day it waits is others' time: its own deadline does not end it.
+  return {
+    rounds,
+    ends: ['degraded', 'approval_expired'],
+    decision,
+    deadlineMs: dice.between(2_000, 15_000),
+  };
 }
 
 function hangs(dice: Dice): Plot {

@@ -69,7 +69,6 @@ describe('a configuration with nothing said', () => {
       limits: {
         stepBudget: 40,
         turnDeadlineMs: 900_000,
-        toolTimeoutMs: 60_000,
         maxBodyBytes: 1_048_576,
         drainMs: 30_000,
         tenantShare: 0.5,

@@ -250,6 +250,30 @@ describe('calls that the client makes', () => {
     expect(turn.closed[0]).toMatchObject({ outcome: 'degraded', reason: 'client_expired' });
   });
 
+  it('RUN-07 the time a turn waits for others is not its own: its deadline begins anew when it goes on', () => {
+    const turn = TurnRun.started({ deadlineMs: 5_000 }).step(client(2, [0, 1]));
+    expect([...turn.timers.keys()]).toEqual(['waited']);
+    expect([...turn.clientResult(0).timers.keys()]).toEqual(['waited']);
+    expect([...turn.clientResult(1).timers]).toEqual([
+      ['deadline', expect.objectContaining({ event: { type: 'turn.deadline' }, delayMs: 5_000 })],
+    ]);
+    for (const type of ['turn.approve', 'turn.deny']) {
+      const asked = TurnRun.started().step(calls(1, 1));
+      expect([...asked.timers.keys()]).toEqual(['waited']);
+      expect([...asked.send({ type }).timers.keys()]).toEqual(['deadline']);
+    }
+  });
+
+  it('SUR-02 CHK-08 a call that failed at the client counts like any other', () => {
+    const failing = (turn: TurnRun) => turn.step(client(1, [0])).clientResult(0, true);
+    expect(failing(failing(TurnRun.started())).state).toBe('stepping');
+    expect(failing(failing(failing(TurnRun.started()))).closed[0]?.reason).toBe('tool_repair_exhausted');
+    const mended = failing(failing(TurnRun.started()))
+      .step(client(1, [0]))
+      .clientResult(0);
+    expect(failing(mended).state).toBe('stepping');
+  });
+
   it('SUR-02 a denied call of the client is answered by a job, like any other', () => {
     const turn = TurnRun.started().step(client(1, [0], 1));
     expect(turn.state).toBe('waiting');

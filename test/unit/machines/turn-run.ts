@@ -106,8 +106,8 @@ export class TurnRun {
   }
 
   /** The client answers a call of the running step. */
-  clientResult(index: number): this {
-    return this.send({ type: 'turn.client-result', step: Number(this.stored.context.step), index });
+  clientResult(index: number, failed = false): this {
+    return this.send({ type: 'turn.client-result', step: Number(this.stored.context.step), index, failed });
   }
 
   /** Ends a call of the running step as its worker does. */

@@ -7,7 +7,7 @@ import { calls, TurnRun } from '../machines/turn-run.ts';
 describe('reading the actions of a transition', () => {
   it('finds in a life of a turn only what the runtime can do, each call on a pool', () => {
     const run = TurnRun.started().step(calls(1, 1));
-    expect(run.effects.map(({ kind }) => kind)).toEqual(['record', 'timer']);
+    expect(run.effects.map(({ kind }) => kind)).toEqual(['record', 'clear-timer', 'timer']);
     run.send({ type: 'turn.approve' });
     expect(run.effects).toEqual([
       { kind: 'clear-timer', timer: 'waited' },
@@ -21,6 +21,7 @@ describe('reading the actions of a transition', () => {
         src: 'tool',
         input: { step: 1, index: 0, denied: false, decided: null, again: false },
       },
+      { kind: 'timer', timer: 'deadline', event: { type: 'turn.deadline' }, delayMs: 60_000 },
     ]);
   });
 
