@@ -137,8 +137,9 @@ END $$;
 -- wait for room, which a claim or the next sweep brings.
 CREATE FUNCTION turnwright.next_due_ms() RETURNS double precision LANGUAGE sql STABLE AS $$
   SELECT extract(epoch FROM least(
-    (SELECT min(o.due_at) FROM turnwright.outbox o WHERE o.admitted_at IS NULL AND o.due_at > now()),
-    (SELECT min(t.due_at) FROM turnwright.timers t)) - clock_timestamp()) * 1000
+    (SELECT min(o.due_at) FROM turnwright.outbox o WHERE o.admitted_at IS NULL AND o.due_at > c.read_at),
+    (SELECT min(t.due_at) FROM turnwright.timers t)) - c.read_at) * 1000
+  FROM (SELECT clock_timestamp() AS read_at) c
 $$;
 --> statement-breakpoint
 -- Brings back what no worker moves: calls of dead workers, timers past due, events nobody drains. Returns what it did,

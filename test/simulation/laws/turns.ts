@@ -1,5 +1,8 @@
 /** Laws of turns: what their producers were told stands, and each ends as its script says, or as what befell it says. */
+import { failingBatches } from '../../../src/checks/tool-repair.ts';
 import { finalAnswer } from '../../../src/ledger/view.ts';
+import { MAX_FAILING_BATCHES } from '../../../src/machines/turn-verdict.ts';
+import { isRepairable } from '../../../src/runtime/repairable.ts';
 import { answerOf } from '../world/replies.ts';
 import type { Script } from '../world/script.ts';
 import { type Evidence, grouped, type Law, type Turn } from './evidence.ts';
@@ -98,5 +101,8 @@ function ends(turn: Turn, { quiet, witness, scripts }: Evidence): readonly strin
   const late = quiet && own.length === 1 ? [] : LATE;
   // A prompt that was refused may have held nothing but what every prompt of the turn holds.
   const refused = turn.view.rejections.length > 0 ? ['failed no_usable_horizon'] : [];
-  return [...natural, ...others, ...mixed, ...late, ...refused];
+  // A script may happen to call in vain three times in a row.
+  const vain =
+    failingBatches(turn.view, isRepairable) >= MAX_FAILING_BATCHES ? ['degraded tool_repair_exhausted'] : [];
+  return [...natural, ...others, ...mixed, ...late, ...refused, ...vain];
 }
