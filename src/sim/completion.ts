@@ -24,19 +24,24 @@ export async function complete(desk: Desk, exchange: Exchange): Promise<void> {
   const { wire } = exchange;
   const atMs = desk.clock();
   const received = receive(desk, exchange);
-  const { modelName, requestDigest, tokens } = received;
+  const { modelName, requestDigest, sessionKey, tokens, bytes, accepted } = received;
+  const series = [wire.name, modelName, sessionKey].join('\u0000');
   const n = desk.log.open({
     at: atMs,
     wire: wire.name,
     model: modelName,
     promptTokens: tokens,
     cachedTokens: 0,
+    sessionKey,
+    promptBytes: bytes,
+    sharedBytes: accepted === null ? 0 : desk.prefixes.sharedBytes(series, accepted.segments),
     requestDigest,
   });
   const call: Call = { desk, exchange, n, atMs, received };
   const fault = desk.faults.pick({ n, wire: wire.name, model: modelName });
   if (fault !== null && (await failByFault(call, fault))) return;
   if (received.refusal !== null) return refuse(call, received.refusal, 'rejected');
+  desk.prefixes.add(series, received.accepted.segments);
   await answer(call, received.accepted, fault);
 }
 

@@ -26,9 +26,13 @@ export const SIM_HABITS = [
 ] as const;
 export type SimHabit = (typeof SIM_HABITS)[number];
 
+/** Customs in managing the context, in the order in which they are tried, before any fault. No correction ends them. */
+export const CONTEXT_HABITS = ['evictsWrongly', 'evictsWhenTold', 'surveys'] as const;
+export type ContextHabit = (typeof CONTEXT_HABITS)[number];
+
 /**
- * Shares, 0 to 1, of the replies in whose place the fault could stand. A correction of the runtime ends every fault for
- * the rest of the turn, unless the model is stubborn.
+ * Shares, 0 to 1, of the replies in whose place the fault or the custom could stand. A correction of the runtime ends
+ * every fault for the rest of the turn, unless the model is stubborn.
  */
 export interface SimHabits {
   /** Thinking and nothing else. */
@@ -57,6 +61,15 @@ export interface SimHabits {
   readonly ungrounded?: number;
   /** Repeats an earlier answer word for word. */
   readonly repeatAnswer?: number;
+  /**
+   * On a reminder that proposes an eviction, asks for it wrongly: with a misspelled member, or up to the item that is
+   * still open. Refused, it asks for what was proposed.
+   */
+  readonly evictsWrongly?: number;
+  /** Asks for the eviction that a reminder proposes, with a note in words of the request. */
+  readonly evictsWhenTold?: number;
+  /** Asks once a turn what its context holds. */
+  readonly surveys?: number;
   /** Share of corrected replies that make the fault again. */
   readonly stubbornness?: number;
 }
@@ -92,7 +105,9 @@ export interface SimModel {
 const share = z.number().min(0).max(1);
 
 const habits: z.ZodType<SimHabits> = z.strictObject(
-  Object.fromEntries([...SIM_HABITS, 'stubbornness'].map((name) => [name, share.exactOptional()])),
+  Object.fromEntries(
+    [...SIM_HABITS, ...CONTEXT_HABITS, 'stubbornness'].map((name) => [name, share.exactOptional()]),
+  ),
 );
 
 const simModel: z.ZodType<SimModel> = z.strictObject({
@@ -168,6 +183,15 @@ export interface SimCall {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly outputTokens: number;
+  /** By which the caller groups its prompts; null where the wire has no member for it, or the caller left it out. */
+  readonly sessionKey: string | null;
+  /** Text of the prompt, tools and system included, as it is counted for `promptTokens`. */
+  readonly promptBytes: number;
+  /**
+   * Bytes of it, in whole blocks from its start, that an answered call before it had at its start, too: of the same
+   * session key, model and wire. What a cache held of them is `cachedTokens`.
+   */
+  readonly sharedBytes: number;
   /** blake3 of the canonical body, in hex; of the raw bytes when the body is no JSON. */
   readonly requestDigest: string;
   readonly state: 'open' | 'ended';

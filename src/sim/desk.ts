@@ -3,6 +3,7 @@ import type { CallLog } from './call-log.ts';
 import type { SimModel, SimWire } from './contract.ts';
 import type { FaultPlan } from './faults.ts';
 import { PrefixCache } from './prefix-cache.ts';
+import type { SharedPrefixes } from './shared-prefixes.ts';
 
 export interface ServedModel {
   readonly model: SimModel;
@@ -18,6 +19,7 @@ export interface Desk {
   models: ReadonlyMap<string, ServedModel>;
   readonly faults: FaultPlan;
   readonly log: CallLog;
+  readonly prefixes: SharedPrefixes;
 }
 
 export function serveModels(models: readonly SimModel[]): ReadonlyMap<string, ServedModel> {

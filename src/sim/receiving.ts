@@ -30,22 +30,29 @@ export interface Accepted {
 export type Received = {
   readonly modelName: string;
   readonly requestDigest: string;
+  readonly sessionKey: string | null;
   readonly tokens: number;
+  readonly bytes: number;
 } & (
   | { readonly refusal: WireRefusal; readonly accepted: null }
   | { readonly refusal: null; readonly accepted: Accepted }
 );
 
+/** Of a body that is no JSON nothing more is known. */
+const UNREAD = { modelName: '', sessionKey: null, tokens: 0, bytes: 0 };
+
 export function receive(desk: Desk, { wire, raw }: Exchange): Received {
   const body = parseBody(raw);
   if (body === null) {
     const refusal = wire.badRequest('The request body is not a JSON object. Send application/json.');
-    return { modelName: '', requestDigest: hash(raw).toString('hex'), tokens: 0, refusal, accepted: null };
+    const requestDigest = hash(raw).toString('hex');
+    return { ...UNREAD, requestDigest, refusal, accepted: null };
   }
   const seen = {
+    ...UNREAD,
     modelName: asString(body.model) ?? '',
     requestDigest: hash(canonicalJson(body)).toString('hex'),
-    tokens: 0,
+    sessionKey: asString(body.prompt_cache_key) ?? asString(body.session_id),
   };
   try {
     return { ...seen, ...measure(desk, wire, wire.parse(body)) };
@@ -55,27 +62,29 @@ export function receive(desk: Desk, { wire, raw }: Exchange): Received {
   }
 }
 
-function measure(
-  desk: Desk,
-  wire: Wire,
-  request: WireRequest,
-): Omit<Received, 'modelName' | 'requestDigest'> & Outcome {
+function measure(desk: Desk, wire: Wire, request: WireRequest): Pick<Received, 'tokens' | 'bytes'> & Outcome {
   const served = desk.models.get(request.model);
   if (served === undefined) {
     const context = { model: request.model, retryAfterMs: null, atMs: 0 };
-    return { tokens: 0, refusal: wire.failure('unknown_model', context), accepted: null };
+    return { tokens: 0, bytes: 0, refusal: wire.failure('unknown_model', context), accepted: null };
   }
   const { model } = served;
   const sent = weigh(request.prompt, model);
   const read = silentlyCut(sent, request, model);
   const refusal = wire.overLength(request, read.tokens, model) ?? refuseImages(wire, request, model);
-  if (refusal !== null) return { tokens: read.tokens, refusal, accepted: null };
+  if (refusal !== null)
+    return { tokens: read.tokens, bytes: bytesOf(read.segments), refusal, accepted: null };
   const kept = cutTo(read, Math.min(request.context?.tokens ?? model.window, model.window), model);
   const dropped = sent.segments.length - kept.segments.length;
   const breakpoints =
     request.breakpoints === null ? null : moveBack(request.breakpoints, dropped, kept.prompt);
   const { prompt, segments, tokens } = kept;
-  return { tokens, refusal: null, accepted: { request, served, prompt, segments, breakpoints } };
+  const accepted = { request, served, prompt, segments, breakpoints };
+  return { tokens, bytes: bytesOf(segments), refusal: null, accepted };
+}
+
+function bytesOf(segments: readonly Segment[]): number {
+  return segments.at(-1)?.endBytes ?? 0;
 }
 
 interface Weighed {

@@ -13,6 +13,7 @@ import { FaultPlan } from './faults.ts';
 import { failInside } from './http.ts';
 import { DEFAULT_SIM_MODELS, SIM_DESCRIPTION } from './models.ts';
 import { route } from './routes.ts';
+import { SharedPrefixes } from './shared-prefixes.ts';
 import { anthropicWire } from './wires/anthropic.ts';
 import { ollamaWire } from './wires/ollama.ts';
 import { openaiWire } from './wires/openai.ts';
@@ -29,6 +30,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     models: serveModels(options.models ?? DEFAULT_SIM_MODELS),
     faults: new FaultPlan(options.seed, options.faults ?? []),
     log: new CallLog(options.callLog ?? null),
+    prefixes: new SharedPrefixes(),
   };
   const closing = new AbortController();
   const running = new Set<Promise<void>>();

@@ -1,27 +1,12 @@
 /** The request read as a conversation: what is asked now, what was done for it, what is known from before. */
+import type { ChatMessage } from '../../context/request.ts';
 import type { ImageBlock, ToolCallBlock, ToolResultBlock } from '../../ledger/blocks.ts';
 import { canonicalJson, type Json } from '../../ledger/json.ts';
 import type { SimPrompt } from '../prompt.ts';
 import { type Correction, correctionIn, correctionOf } from './corrections.ts';
-import { filesIn, type Shapes, shapesOf, type Term, termsOf } from './terms.ts';
-
-/** A call with its result. */
-export interface Outcome {
-  readonly name: string;
-  readonly args: Json;
-  readonly content: string;
-  readonly failed: boolean;
-  /** Made for the directive that stands now. */
-  readonly current: boolean;
-  /** File the arguments name; null when they name none. */
-  readonly path: string | null;
-  /** Text of earlier turns: a turn by its number, or a list of turns each with the call that opens it. */
-  readonly past: boolean;
-  /** Index of the message that holds the result: calls of one step share it. */
-  readonly at: number;
-  /** Nothing was called or answered since. */
-  readonly last: boolean;
-}
+import { noticeIn, type Reminder, type Residue } from './notices.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { type Shapes, shapesOf, type Term, termsOf } from './terms.ts';
 
 export interface Conversation {
   /** What the last person asked, without the sections and notes around it. */
@@ -31,7 +16,7 @@ export interface Conversation {
   readonly terms: readonly Term[];
   readonly shapes: Shapes;
   readonly outcomes: readonly Outcome[];
-  /** Texts but the directive and corrections, oldest first. */
+  /** Texts but the directive, corrections and notices, oldest first; of what left the request, its notes. */
   readonly said: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
   readonly images: readonly ImageBlock[];
   /** Assistant messages with calls since the directive. */
@@ -42,15 +27,16 @@ export interface Conversation {
   readonly corrections: readonly Correction[];
   /** The newest that nothing was called or answered after; null when there is none. */
   readonly standing: Correction | null;
+  /** What left the request, oldest first. */
+  readonly residues: readonly Residue[];
+  /** The newest since the directive, and the message it stands in; null when there is none. */
+  readonly reminder: (Reminder & { readonly at: number }) | null;
   readonly system: string;
 }
 
 const DIRECTIVE_END_CHARS = 600;
-/** Two of the three wires carry no error flag: a failed result is known by how it begins. */
-const FAILURE = /^\s*\W?(?:errors?|failed|failure|no such|not found|cannot|could not|unknown|invalid)\b/i;
-/** One that says in a last line how to go on has failed, too; a schema may follow it. */
-const REPAIR_HINT = /\nTo repair: [^\n]*(?:\n[^\n]*)?$/;
-
+/** Says where to look, not what for. */
+const ITEM_MENTION = /\bitems?\s#\d{1,15}\b/gi;
 /** A question or an order; anything else is told, not asked. */
 const ASKS =
   /\?|^\s*(?:please\s+)?(?:what|which|who|where|when|why|how|is|are|was|were|do|does|did|can|could|will|list|show|present|display|tell|find|read|give|explain|describe|analy[sz]e|summari[sz]e|compare|count|check|look|open|search|name|quote|print|report|call|use|get|fetch|locate|go|continue|and|now|then|say|write|extract|identify|determine|state|cite|verify|confirm|double-?check|make sure)\b/i;
@@ -64,51 +50,18 @@ const LEADING_SECTION = /^\s*<([a-z][\w-]*)(?:\s[^>]*)?>[\s\S]*?<\/\1>\s*/i;
 
 export function readConversation(prompt: SimPrompt): Conversation {
   const at = directiveIndex(prompt);
-  const directive =
-    directiveOf(prompt.messages[at]?.content ?? []) ?? bareText(prompt.messages[at]?.content ?? []);
-  const said: { role: 'user' | 'assistant'; text: string }[] = [];
-  const images: ImageBlock[] = [];
-  const outcomes: Outcome[] = [];
-  const calls = new Map<string, ToolCallBlock>();
-  const made = new Set<string>();
-  const corrections: Correction[] = [];
-  let steps = 0;
-  let lastNote = '';
-  let standing: Correction | null = null;
+  const spoken = prompt.messages[at]?.content ?? [];
+  const directive = directiveOf(spoken) ?? bareText(spoken);
   const lastReply = prompt.messages.findLastIndex((one) => one.role === 'assistant');
-  for (const [index, message] of prompt.messages.entries()) {
-    const current = index > at;
-    const last = index > lastReply;
-    let called = false;
-    for (const block of message.content) {
-      const correction = message.role === 'user' && current ? correctionBy(block) : null;
-      if (correction !== null) {
-        corrections.push(correction);
-        if (last) standing = correction;
-      }
-      if (block.type === 'text') {
-        if (message.role === 'user') lastNote = block.text;
-        if (message.role === 'user' && correctionIn(block.text) !== null) continue;
-        if (index !== at || stripSections(block.text) !== directive)
-          said.push({ role: message.role, text: block.text });
-      } else if (block.type === 'image') images.push(block);
-      else if (block.type === 'tool_call') {
-        calls.set(block.id, block);
-        called = true;
-        if (current) made.add(callKey(block.name, block.args));
-      } else if (block.type === 'tool_result')
-        outcomes.push({
-          ...outcomeOf(block, calls.get(block.callId), current, outcomes, said),
-          at: index,
-          last,
-        });
-    }
-    if (called && current) steps += 1;
-  }
+  const reading = new Reading(directive);
+  for (const [index, message] of prompt.messages.entries())
+    reading.take(message, { index, isDirective: index === at, current: index > at, last: index > lastReply });
+  const { lastNote, outcomes, said, images, steps, made, corrections, standing, residues, reminder } =
+    reading;
   return {
     directive,
     lastNote,
-    terms: termsOf(endsOf(directive)),
+    terms: termsOf(endsOf(directive).replace(ITEM_MENTION, ' ')),
     shapes: shapesOf(endsOf(directive)),
     outcomes,
     said,
@@ -117,8 +70,82 @@ export function readConversation(prompt: SimPrompt): Conversation {
     made,
     corrections,
     standing,
+    residues,
+    reminder,
     system: prompt.system.join('\n'),
   };
+}
+
+/** Where a message stands: before or behind the directive, and whether anything was called or answered since. */
+interface Place {
+  readonly index: number;
+  readonly isDirective: boolean;
+  readonly current: boolean;
+  readonly last: boolean;
+}
+
+/** What was read so far, message by message. */
+class Reading {
+  readonly said: { role: 'user' | 'assistant'; text: string }[] = [];
+  readonly images: ImageBlock[] = [];
+  readonly outcomes: Outcome[] = [];
+  readonly made = new Set<string>();
+  readonly corrections: Correction[] = [];
+  readonly residues: Residue[] = [];
+  reminder: Conversation['reminder'] = null;
+  steps = 0;
+  lastNote = '';
+  standing: Correction | null = null;
+  readonly #calls = new Map<string, ToolCallBlock>();
+  readonly #directive: string;
+
+  constructor(directive: string) {
+    this.#directive = directive;
+  }
+
+  take({ role, content }: ChatMessage, place: Place): void {
+    for (const block of content) {
+      if (block.type === 'text') this.#text(role, block.text, place);
+      else if (block.type === 'image') this.images.push(block);
+      else if (block.type === 'tool_call') {
+        this.#calls.set(block.id, block);
+        if (place.current) this.made.add(callKey(block.name, block.args));
+      } else if (block.type === 'tool_result') this.#result(block, place);
+    }
+    if (place.current && content.some((block) => block.type === 'tool_call')) this.steps += 1;
+  }
+
+  #text(role: 'user' | 'assistant', text: string, place: Place): void {
+    if (role === 'user' && this.#notice(text, place)) return;
+    if (role === 'user') this.lastNote = text;
+    const correction = role === 'user' ? correctionIn(text) : null;
+    if (correction !== null) this.#correct(correction, place);
+    else if (!place.isDirective || stripSections(text) !== this.#directive) this.said.push({ role, text });
+  }
+
+  /** true when the text is one. */
+  #notice(text: string, { index, current }: Place): boolean {
+    const notice = noticeIn(text);
+    if (notice?.kind === 'residue') {
+      this.residues.push(notice);
+      if (notice.note !== null) this.said.push({ role: 'user', text: notice.note });
+    } else if (notice !== null && current) this.reminder = { ...notice, at: index };
+    return notice !== null;
+  }
+
+  #result(block: ToolResultBlock, place: Place): void {
+    const correction = correctionOf(block);
+    if (correction !== null) this.#correct(correction, place);
+    const { current, last, index: at } = place;
+    const call = this.#calls.get(block.callId);
+    this.outcomes.push({ ...outcomeOf(block, call, current, this.outcomes, this.said), at, last });
+  }
+
+  #correct(correction: Correction, { current, last }: Place): void {
+    if (!current) return;
+    this.corrections.push(correction);
+    if (last) this.standing = correction;
+  }
 }
 
 /** A long directive holds pasted text; what is asked stands at one of its ends. */
@@ -129,11 +156,6 @@ export function endsOf(directive: string): string {
 
 export function callKey(name: string, args: Json): string {
   return `${name} ${canonicalJson(args)}`;
-}
-
-function correctionBy(block: SimPrompt['messages'][number]['content'][number]): Correction | null {
-  if (block.type === 'text') return correctionIn(block.text);
-  return block.type === 'tool_result' ? correctionOf(block) : null;
 }
 
 /** The last assistant text before the directive; null when there is none. */
@@ -175,83 +197,4 @@ function bareText(content: SimPrompt['messages'][number]['content']): string {
     .join('\n')
     .replace(/<\/?[a-z][\w-]*(?:\s[^>]*)?>/gi, ' ')
     .trim();
-}
-
-function outcomeOf(
-  result: ToolResultBlock,
-  call: ToolCallBlock | undefined,
-  current: boolean,
-  before: readonly Outcome[],
-  said: Conversation['said'],
-): Omit<Outcome, 'at' | 'last'> {
-  const args = call?.args ?? null;
-  const name = call?.name ?? result.name;
-  return {
-    name,
-    args,
-    content: result.content,
-    failed: saysFailure(result) || correctionOf(result) !== null,
-    current,
-    path: pathIn(args) ?? pathOfEvidence(args, before) ?? pathOfListed(args, said),
-    past: ofThePast(args, name, result.content),
-  };
-}
-
-function saysFailure({ isError, content }: ToolResultBlock): boolean {
-  return isError || FAILURE.test(content) || REPAIR_HINT.test(content);
-}
-
-/** The argument by which a tool takes a turn. */
-export const TURN_NAME = /^turns?(?:_?(?:id|number|no))?$/i;
-
-function ofThePast(args: Json, name: string, content: string): boolean {
-  return asksForTurn(args) || (args !== null && content.includes(`${name}({`));
-}
-
-export function asksForTurn(args: Json): boolean {
-  return typeof args === 'object' && args !== null && Object.keys(args).some((key) => TURN_NAME.test(key));
-}
-
-/** A line of a list of ids, `- e7: …`, may name the file whose text the id brings back. */
-function pathOfListed(args: Json, said: Conversation['said']): string | null {
-  if (typeof args !== 'object' || args === null) return null;
-  const ids = Object.values(args).filter(
-    (value) => typeof value === 'string' && /^[a-z]{1,3}\d{1,6}$/.test(value),
-  );
-  for (const id of ids) {
-    const start = `\n- ${String(id)}: `;
-    const text = said.find((one) => one.role === 'user' && one.text.includes(start))?.text;
-    if (text === undefined) continue;
-    const at = text.indexOf(start) + 1;
-    const end = text.indexOf('\n', at);
-    return filesIn(text.slice(at, end === -1 ? undefined : end))[0] ?? null;
-  }
-  return null;
-}
-
-/** What is brought back by an id is of the file whose result named that id. */
-function pathOfEvidence(args: Json, before: readonly Outcome[]): string | null {
-  if (typeof args !== 'object' || args === null) return null;
-  const ids = Object.values(args).flatMap((value) =>
-    typeof value === 'string' && /^[\w-]{2,}$/.test(value) ? [value] : [],
-  );
-  const naming = before.findLast(
-    (one) =>
-      one.path !== null && ids.some((id) => new RegExp(`(?:evidence:\\s*|["'])${id}\\b`).test(one.content)),
-  );
-  return naming?.path ?? null;
-}
-
-/** The first argument that looks like the name of one file. */
-function pathIn(args: Json): string | null {
-  if (typeof args !== 'object' || args === null) return null;
-  for (const value of Object.values(args)) {
-    const candidates = Array.isArray(value) ? value : [value];
-    for (const candidate of candidates) {
-      if (typeof candidate !== 'string' || /[\s*]/.test(candidate)) continue;
-      const [file] = filesIn(candidate);
-      if (file !== undefined) return candidate;
-    }
-  }
-  return null;
 }

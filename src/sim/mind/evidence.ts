@@ -1,8 +1,10 @@
 /** Everything the request holds that may answer, cut into lines and sentences and scored against what is asked. */
-import { asksSomething, type Conversation, type Outcome } from './conversation.ts';
+import { asksSomething, type Conversation } from './conversation.ts';
 import { withoutLists } from './listed.ts';
+import type { Outcome } from './outcome.ts';
 import { partsOf, turnLineOf } from './pointers.ts';
 import { holds, type Term } from './terms.ts';
+import { readText } from './transcript-text.ts';
 
 /** Longer lines are taken sentence by sentence. */
 const MAX_LINE_CHARS = 240;
@@ -61,7 +63,7 @@ export function passagesOf(
     passages.push({ origin: role, path: null, text: own, past: role === 'user' });
   }
   for (const outcome of conversation.outcomes) {
-    if (outcome.failed || silent.has(outcome.name)) continue;
+    if (outcome.failed || silent.has(outcome.name) || onlyPoints(outcome)) continue;
     passages.push({
       origin: outcome.current ? 'result' : 'earlier-result',
       path: outcome.path,
@@ -70,6 +72,11 @@ export function passagesOf(
     });
   }
   return passages;
+}
+
+/** Where something stands; what it says is still to be read. */
+function onlyPoints({ lookup }: Outcome): boolean {
+  return lookup !== null && lookup.op !== 'read';
 }
 
 /** The same answer as it is given for the nth time. */
@@ -145,7 +152,9 @@ function toldIn(text: string, role: string): readonly string[] {
   const line = turnLineOf(text);
   if (line === null) {
     const words = text.replace(ROLE_LINE, '');
-    const sentences = sentencesOf(words).filter((part) => part !== '' && !QUESTION.test(part));
+    const sentences = sentencesOf(words).filter(
+      (part) => part !== '' && !QUESTION.test(part) && !foundNothing(part),
+    );
     return role === 'user' ? sentences.filter((part) => !asksSomething(part)) : sentences;
   }
   const { asked, told } = partsOf(line);
@@ -171,6 +180,7 @@ export function sentencesOf(line: string): readonly string[] {
 /** JSON results are read as `key: value` lines; everything else as it stands. */
 function readable(outcome: Outcome): string {
   const text = outcome.content;
+  if (outcome.lookup !== null) return readText(text);
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     const lines: string[] = [];

@@ -3,9 +3,9 @@
  * its own, promises it does not keep; and what it does not leave out: that a call failed, what a look-up brought.
  */
 import { byteLength } from '../../ledger/json.ts';
-import type { Outcome } from './conversation.ts';
 import { foundNothing, NOT_FOUND, saidBefore, sentencesOf } from './evidence.ts';
 import { urlsIn } from './facts.ts';
+import type { Outcome } from './outcome.ts';
 import { lookedUp, type Situation, silentNames } from './situation.ts';
 
 const FENCE_LINE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*$/gm;

@@ -8,8 +8,10 @@ import type { SimPrompt, ToolChoice } from '../prompt.ts';
 import { settled } from './answering.ts';
 import { type Conversation, callKey, endsOf, readConversation } from './conversation.ts';
 import { formFinds, skillCalls } from './discovering.ts';
+import { managingSteps, repairedCall } from './evicting.ts';
 import { passagesOf, unitsOf } from './evidence.ts';
 import { aboutImages, finalText, shortens, tailOf } from './final-text.ts';
+import { manage } from './habits/managing.ts';
 import { misbehave, THOUGHT } from './habits.ts';
 import { mannered } from './manners.ts';
 import { forcedTool, instructed, orderedCall } from './ordering.ts';
@@ -46,7 +48,9 @@ export function think(input: MindInput): SimReply {
       : calling([instructed(forced, conversation)], input);
   const { seed, key, habits } = input;
   const reach = input.beyondHorizon || shortens(situation) ? 'none' : forced === undefined ? 'all' : 'calls';
-  const reply = misbehave({ sound, situation, seed, key }, habits, reach) ?? sound;
+  const given = { sound, situation, seed, key };
+  const managed = reach === 'all' ? manage(given, habits) : null;
+  const reply = managed ?? misbehave(given, habits, reach) ?? sound;
   return input.thinksAloud ? { ...reply, thinking: THOUGHT } : reply;
 }
 
@@ -55,7 +59,10 @@ function decide(situation: Situation, presenter: KnownTool | undefined, input: M
   if (input.beyondHorizon) return textReply(tailOf(conversation));
   const order = orderedCall(tools, conversation);
   if (order !== null) return calling([order], input);
-  if (conversation.steps < MAX_TOOL_STEPS && tools.length > 0 && !aboutImages(conversation)) {
+  const repaired = repairedCall(situation);
+  if (repaired !== null) return calling([repaired], input);
+  const steps = conversation.steps - managingSteps(situation);
+  if (steps < MAX_TOOL_STEPS && tools.length > 0 && !aboutImages(conversation)) {
     const calls = unmade(preparing(situation, presenter), conversation);
     if (calls.length > 0) return calling(calls, input);
     const wanted = asks(situation) || presenter !== undefined;

@@ -2,11 +2,13 @@
 import type { ToolChoice } from '../prompt.ts';
 import { fillArguments, type Subject } from './arguments.ts';
 import { type Conversation, callKey } from './conversation.ts';
+import { orderedEdit } from './evicting.ts';
 import { listedIn } from './listed.ts';
 import { searchCall } from './recalling.ts';
 import type { PlannedCall } from './situation.ts';
 import { statedValues } from './stated.ts';
 import { affinity, type KnownTool, mentions, ordered } from './toolbox.ts';
+import { orderedLookup } from './transcribing.ts';
 
 const ASKS_FOR_CALL = /\b(?:call|use|invoke|run)\b/i;
 
@@ -45,6 +47,8 @@ export function orderedCall(tools: readonly KnownTool[], conversation: Conversat
 
 export function instructed(known: KnownTool, conversation: Conversation): PlannedCall {
   const { directive: text, terms, shapes } = conversation;
+  if (known.role === 'transcript') return orderedLookup(known, text, terms);
+  if (known.role === 'context') return orderedEdit(known, conversation);
   const subject: Subject = { text, terms, shapes };
   return (
     searchCall(known, subject) ?? {

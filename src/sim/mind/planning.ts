@@ -15,6 +15,7 @@ import {
 } from './situation.ts';
 import { holds, samePath } from './terms.ts';
 import { affinity, changes, type KnownTool, looksBack, looksOutside, mentions, toolFor } from './toolbox.ts';
+import { lastTranscriptCalls, transcriptCalls } from './transcribing.ts';
 
 /** Files fetched in one step when a listing or search names them and the directive does not. */
 const MAX_GUESSED_FILES = 3;
@@ -30,6 +31,7 @@ const PLANS: readonly Plan[] = [
   callsOfBrought,
   callsOfCorrection,
   sureFinds,
+  transcriptCalls,
   recallCalls,
   callsForNamedFiles,
   callsForListing,
@@ -39,9 +41,13 @@ const PLANS: readonly Plan[] = [
   callsByAffinity,
   lastFinds,
   callsToVerify,
+  lastTranscriptCalls,
 ];
 /** What is to be verified is looked at before the past is. */
-const PLANS_TO_LOOK: readonly Plan[] = [...PLANS.filter((plan) => plan !== recallCalls), recallCalls];
+const PLANS_TO_LOOK: readonly Plan[] = [
+  ...PLANS.filter((plan) => plan !== transcriptCalls && plan !== recallCalls),
+  recallCalls,
+];
 const PLANS_FOR_PRESENT: readonly Plan[] = [
   callsOfBrought,
   callsOfCorrection,

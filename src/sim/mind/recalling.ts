@@ -2,7 +2,8 @@
 import type { Json } from '../../ledger/json.ts';
 import { asObject } from '../untyped.ts';
 import { fillArguments, type Subject } from './arguments.ts';
-import { asksForTurn, callKey, type Outcome, TURN_NAME } from './conversation.ts';
+import { callKey } from './conversation.ts';
+import { asksForTurn, type Outcome, TURN_NAME } from './outcome.ts';
 import { turnLineOf } from './pointers.ts';
 import { type PlannedCall, type Situation, targetsOf } from './situation.ts';
 import { holds, samePath } from './terms.ts';
@@ -215,7 +216,7 @@ function callByWords(
 }
 
 /** The directive names files or speaks of them by shape, and there are tools for that; or another tool is meant. */
-function otherToolsFirst({ conversation, tools }: Situation): boolean {
+export function otherToolsFirst({ conversation, tools }: Situation): boolean {
   const { globs, quoted } = conversation.shapes;
   const has = (role: ToolRole): boolean => tools.some((one) => one.role === role);
   if (targetsOf(conversation).length > 0 && has('fetch')) return true;

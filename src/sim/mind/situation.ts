@@ -1,8 +1,9 @@
 /** A conversation with its tools and evidence, and the few questions every plan asks of it. */
 import type { Json } from '../../ledger/json.ts';
 import type { Subject } from './arguments.ts';
-import { asksSomething, type Conversation, type Outcome } from './conversation.ts';
+import { asksSomething, type Conversation } from './conversation.ts';
 import type { Unit } from './evidence.ts';
+import type { Outcome } from './outcome.ts';
 import { filesIn } from './terms.ts';
 import { type KnownTool, looksBack, type ToolRole } from './toolbox.ts';
 
@@ -22,7 +23,7 @@ export interface Situation {
 }
 
 /** Tools whose results say nothing of what is asked. */
-const SILENT: ReadonlySet<ToolRole> = new Set(['present', 'finder', 'skill']);
+const SILENT: ReadonlySet<ToolRole> = new Set(['present', 'finder', 'skill', 'context']);
 
 const MAX_NAMED_FILES = 8;
 /** A directive with more subject words than this stands on its own. */

@@ -14,7 +14,8 @@ export interface Property {
 /**
  * `fetch` returns a named file, `list` names of files, `search` lines of files, `retrieve` stored text by id;
  * `present` shows a person what was found in some form; `finder` finds tools that are not offered; `skill` loads
- * instructions by their name; `broker` reaches the tools of a server.
+ * instructions by their name; `broker` reaches the tools of a server; `transcript` reads what was recorded, item by
+ * item, and `context` takes items out of the requests.
  */
 export type ToolRole =
   | 'fetch'
@@ -25,6 +26,8 @@ export type ToolRole =
   | 'finder'
   | 'skill'
   | 'broker'
+  | 'transcript'
+  | 'context'
   | 'other';
 
 export interface KnownTool {
@@ -90,7 +93,8 @@ export function looksOutside(known: KnownTool): boolean {
 
 /** Returns what a conversation said or did before. */
 export function looksBack({ role, tool }: KnownTool): boolean {
-  return role === 'retrieve' || (role === 'other' && ABOUT_PAST.test(firstSentence(aboutOf(tool))));
+  if (role === 'retrieve' || role === 'transcript') return true;
+  return role === 'other' && ABOUT_PAST.test(firstSentence(aboutOf(tool)));
 }
 
 /** A call leaves something different behind. */
@@ -125,6 +129,8 @@ function describe(tool: ToolDefinition): KnownTool {
   const properties = propertiesOf(tool.inputSchema);
   const about = aboutOf(tool);
   const known = (role: ToolRole, key: Property | null): KnownTool => ({ tool, properties, role, key });
+  const role = roleByOps(opsIn(tool.inputSchema));
+  if (role !== null) return known(role, null);
   const id = properties.find((one) => ID_NAME.test(one.name));
   if (id !== undefined && STORED.test(about)) return known('retrieve', id);
   const behind = rolesBehind(properties, firstSentence(about));
@@ -160,6 +166,18 @@ function rolesBehind(
     return { role: 'broker', key: server };
   const skill = properties.find((one) => SKILL_NAME.test(one.name) && one.required);
   return skill !== undefined && LOADS_SKILL.test(sentence) ? { role: 'skill', key: skill } : null;
+}
+
+/** What a tool can be asked to do, where its schema lists that: at its top or in its alternatives. */
+function opsIn(schema: Untyped): ReadonlySet<unknown> {
+  const options = [schema, ...(asArray(schema.anyOf) ?? []), ...(asArray(schema.oneOf) ?? [])];
+  const ops = options.map((option) => asObject(asObject(asObject(option)?.properties)?.op));
+  return new Set(ops.flatMap((op) => [op?.const, ...(asArray(op?.enum) ?? [])]));
+}
+
+function roleByOps(ops: ReadonlySet<unknown>): ToolRole | null {
+  if (ops.has('read') && ops.has('grep')) return 'transcript';
+  return ops.has('evict') ? 'context' : null;
 }
 
 function pathOf(properties: readonly Property[], pattern: Property | undefined): Property | undefined {

@@ -15,6 +15,7 @@ const DEEDS: Readonly<Partial<Record<ToolRole, string>>> = {
   present: 'make the card',
   finder: 'look for a tool',
   skill: 'load the skill',
+  transcript: 'look that up in the record',
 };
 
 /** The action that would come next, announced. */
