@@ -118,7 +118,7 @@ async function askOnce(
     const promptTokens = tokensIn(process.sent.find(({ tools }) => tools.length > 0));
     const asked = { ...judged(seed, finalAnswer(view), steps), promptTokens, refused: false };
     const views = await Promise.all(
-      said.map(async (_, at) => process.view(ref, (await parts.store.turnId(ref, head, at + 1)) ?? '')),
+      said.map(async (_, at) => process.view(ref, (await parts.store.turnAt(ref, head, at + 1))?.turn ?? '')),
     );
     return { asked, policy, views, prefix: sessionPrefix({ ...config, tools: [] }, process.surface) };
   };

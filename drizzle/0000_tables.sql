@@ -98,6 +98,8 @@ CREATE TABLE "turnwright"."heads" (
 	"at_seq" bigint NOT NULL,
 	"open_turn" uuid,
 	"reset_seq" bigint,
+	"cleared_seq" bigint DEFAULT 0 NOT NULL,
+	"first_turn" integer DEFAULT 1 NOT NULL,
 	CONSTRAINT "heads_tenant_id_session_id_head_id_pk" PRIMARY KEY("tenant_id","session_id","head_id")
 );
 --> statement-breakpoint
@@ -125,6 +127,35 @@ CREATE TABLE "turnwright"."packets" (
 	"bytes" integer NOT NULL,
 	"quality" text NOT NULL,
 	CONSTRAINT "packets_tenant_id_session_id_head_id_from_turn_to_turn_pk" PRIMARY KEY("tenant_id","session_id","head_id","from_turn","to_turn")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."evictions" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"head_id" uuid NOT NULL,
+	"seq" bigint NOT NULL,
+	"from_item" integer NOT NULL,
+	"to_item" integer NOT NULL,
+	"note" text,
+	"author" text NOT NULL,
+	CONSTRAINT "evictions_tenant_id_session_id_head_id_seq_pk" PRIMARY KEY("tenant_id","session_id","head_id","seq")
+);
+--> statement-breakpoint
+CREATE TABLE "turnwright"."segments" (
+	"tenant_id" uuid NOT NULL,
+	"session_id" uuid NOT NULL,
+	"head_id" uuid NOT NULL,
+	"ordinal" integer NOT NULL,
+	"from_session" uuid NOT NULL,
+	"from_head" uuid NOT NULL,
+	"after_seq" bigint NOT NULL,
+	"to_seq" bigint NOT NULL,
+	"digest" "bytea" NOT NULL,
+	"first_turn" integer NOT NULL,
+	"last_turn" integer NOT NULL,
+	"first_item" integer NOT NULL,
+	"last_item" integer NOT NULL,
+	CONSTRAINT "segments_tenant_id_session_id_head_id_ordinal_pk" PRIMARY KEY("tenant_id","session_id","head_id","ordinal")
 );
 --> statement-breakpoint
 CREATE TABLE "turnwright"."edges" (
@@ -186,11 +217,10 @@ CREATE TABLE "turnwright"."sessions" (
 	"next_turn" integer NOT NULL,
 	"next_evidence" integer NOT NULL,
 	"next_presentation" integer NOT NULL,
+	"next_item" integer NOT NULL,
 	"prefix_digest" "bytea",
 	"epoch" integer DEFAULT 0 NOT NULL,
 	"profile_at" bigint DEFAULT 0 NOT NULL,
-	"fork_session" uuid,
-	"fork_seq" bigint,
 	"watched_until" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "sessions_tenant_id_session_id_pk" PRIMARY KEY("tenant_id","session_id")
@@ -248,6 +278,8 @@ CREATE TABLE "turnwright"."turns" (
 	"closed_seq" bigint,
 	"full_bytes" integer,
 	"card_bytes" integer,
+	"first_item" integer,
+	"last_item" integer,
 	"terms" "bytea",
 	"priority" integer DEFAULT 0 NOT NULL,
 	"accepted_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
@@ -338,4 +370,5 @@ CREATE INDEX "turn_vectors_seq" ON "turnwright"."turn_vectors" USING btree ("ten
 --> statement-breakpoint
 CREATE INDEX "usage_day" ON "turnwright"."usage" USING btree ("tenant_id","day");
 --> statement-breakpoint
-CREATE INDEX "usage_unfolded" ON "turnwright"."usage" USING btree ("day") WHERE not folded;
+CREATE INDEX "usage_unfolded" ON "turnwright"."usage" USING btree ("day") WHERE not folded;--> statement-breakpoint
+CREATE INDEX "segments_from" ON "turnwright"."segments" USING btree ("tenant_id","from_session");

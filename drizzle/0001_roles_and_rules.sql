@@ -22,9 +22,9 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA turnwright TO turnwright_app, turnwright_
 --> statement-breakpoint
 GRANT SELECT, INSERT ON turnwright.records, turnwright.bodies TO turnwright_app;
 --> statement-breakpoint
-GRANT SELECT, INSERT, UPDATE ON turnwright.sessions, turnwright.heads, turnwright.turns, turnwright.actors, turnwright.actor_events, turnwright.side_calls, turnwright.api_keys, turnwright.capacity_profiles, turnwright.packets, turnwright.evidence, turnwright.accepted_keys, turnwright.edges, turnwright.presentations, turnwright.prefixes, turnwright.usage, turnwright.turn_vectors TO turnwright_app;
+GRANT SELECT, INSERT, UPDATE ON turnwright.sessions, turnwright.heads, turnwright.turns, turnwright.actors, turnwright.actor_events, turnwright.side_calls, turnwright.api_keys, turnwright.capacity_profiles, turnwright.packets, turnwright.evictions, turnwright.evidence, turnwright.accepted_keys, turnwright.edges, turnwright.presentations, turnwright.prefixes, turnwright.usage, turnwright.turn_vectors TO turnwright_app;
 --> statement-breakpoint
-GRANT SELECT, INSERT, UPDATE, DELETE ON turnwright.timers, turnwright.outbox, turnwright.deltas TO turnwright_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON turnwright.timers, turnwright.outbox, turnwright.deltas, turnwright.segments TO turnwright_app;
 --> statement-breakpoint
 GRANT SELECT, INSERT, UPDATE ON turnwright.response_cache, turnwright.probe_flights TO turnwright_app;
 --> statement-breakpoint
@@ -36,7 +36,7 @@ GRANT SELECT (tenant_id, session_id, seq, kind, bytes, body_digest), UPDATE (bod
 --> statement-breakpoint
 GRANT SELECT (tenant_id, session_id, digest, created_at), DELETE, UPDATE (body) ON turnwright.bodies TO turnwright_upkeep;
 --> statement-breakpoint
-GRANT SELECT, INSERT, UPDATE, DELETE ON turnwright.sessions, turnwright.heads, turnwright.turns, turnwright.packets, turnwright.evidence, turnwright.accepted_keys, turnwright.edges, turnwright.presentations, turnwright.prefixes, turnwright.usage, turnwright.turn_vectors TO turnwright_upkeep;
+GRANT SELECT, INSERT, UPDATE, DELETE ON turnwright.sessions, turnwright.heads, turnwright.turns, turnwright.packets, turnwright.evictions, turnwright.segments, turnwright.evidence, turnwright.accepted_keys, turnwright.edges, turnwright.presentations, turnwright.prefixes, turnwright.usage, turnwright.turn_vectors TO turnwright_upkeep;
 --> statement-breakpoint
 GRANT SELECT, INSERT, UPDATE, DELETE ON turnwright.actors TO turnwright_upkeep;
 --> statement-breakpoint
@@ -48,7 +48,7 @@ DO $$
 DECLARE
   t text;
 BEGIN
-  FOREACH t IN ARRAY ARRAY['tenants', 'api_keys', 'sessions', 'records', 'bodies', 'heads', 'turns', 'actors', 'actor_events', 'side_calls', 'timers', 'outbox', 'packets', 'evidence', 'accepted_keys', 'edges', 'presentations', 'prefixes', 'deltas', 'usage', 'turn_vectors', 'response_cache'] LOOP
+  FOREACH t IN ARRAY ARRAY['tenants', 'api_keys', 'sessions', 'records', 'bodies', 'heads', 'turns', 'actors', 'actor_events', 'side_calls', 'timers', 'outbox', 'packets', 'evictions', 'segments', 'evidence', 'accepted_keys', 'edges', 'presentations', 'prefixes', 'deltas', 'usage', 'turn_vectors', 'response_cache'] LOOP
     EXECUTE format('ALTER TABLE turnwright.%I ENABLE ROW LEVEL SECURITY', t);
     EXECUTE format('ALTER TABLE turnwright.%I FORCE ROW LEVEL SECURITY', t);
     EXECUTE format($policy$CREATE POLICY own_tenant ON turnwright.%I TO turnwright_app

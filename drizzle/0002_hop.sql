@@ -8,7 +8,7 @@ CREATE FUNCTION turnwright.loaded(p_tenant uuid, p_session uuid, p_actor uuid) R
     'session', json_build_object(
       'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
       'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
-      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
+      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'nextItem', s.next_item, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
       'watched', coalesce(s.watched_until > now(), false)),
     'actor', json_build_object(
       'actor', a.actor_id, 'turn', a.turn_id, 'machine', a.machine, 'version', a.version, 'revision', a.revision,
@@ -38,25 +38,38 @@ BEGIN
   RETURN turnwright.loaded(p_tenant, p_session, p_actor);
 END $$;
 --> statement-breakpoint
--- The records of one turn, bodies joined in. `p_kinds` null means all.
-CREATE FUNCTION turnwright.turn_records(p_tenant uuid, p_session uuid, p_turn uuid, p_kinds text[]) RETURNS json LANGUAGE sql STABLE AS $$
+-- The records of one turn up to `p_to_seq`, bodies joined in. Null means all kinds, and to the end.
+CREATE FUNCTION turnwright.turn_records(p_tenant uuid, p_session uuid, p_turn uuid, p_kinds text[], p_to_seq bigint DEFAULT NULL) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT coalesce(json_agg(json_build_object('seq', r.seq, 'kind', r.kind, 'class', r.class, 'turnId', r.turn_id,
       'body', coalesce(r.body, (SELECT b.body FROM turnwright.bodies b
         WHERE b.tenant_id = r.tenant_id AND b.session_id = r.session_id AND b.digest = r.body_digest))) ORDER BY r.seq), '[]'::json)
   FROM turnwright.records r
   WHERE r.tenant_id = p_tenant AND r.session_id = p_session AND r.turn_id = p_turn AND (p_kinds IS NULL OR r.kind = ANY (p_kinds))
+    AND (p_to_seq IS NULL OR r.seq <= p_to_seq)
+$$;
+--> statement-breakpoint
+-- What a head goes on from, oldest first, and its own records after all of it.
+CREATE FUNCTION turnwright.lineage(p_tenant uuid, p_session uuid, p_head uuid)
+RETURNS TABLE (ordinal integer, session_id uuid, head_id uuid, after_seq bigint, to_seq bigint, first_turn integer, last_turn integer) LANGUAGE sql STABLE AS $$
+  SELECT g.ordinal, g.from_session, g.from_head, g.after_seq, g.to_seq, g.first_turn, g.last_turn FROM turnwright.segments g
+  WHERE g.tenant_id = p_tenant AND g.session_id = p_session AND g.head_id = p_head
+  UNION ALL
+  SELECT 2147483647, h.session_id, h.head_id, h.cleared_seq, 9223372036854775807, h.first_turn, 2147483647 FROM turnwright.heads h
+  WHERE h.tenant_id = p_tenant AND h.session_id = p_session AND h.head_id = p_head
 $$;
 --> statement-breakpoint
 -- Closed turns after `p_after`, oldest first: what the planner's index keeps of each.
 CREATE FUNCTION turnwright.indexed_turns(p_tenant uuid, p_session uuid, p_head uuid, p_after integer, p_limit integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
-  RETURN (SELECT coalesce(json_agg(json_build_object('number', w.number, 'fullBytes', w.full_bytes, 'cardBytes', w.card_bytes,
+  RETURN (SELECT coalesce(json_agg(json_build_object('number', w.number, 'items', CASE WHEN w.first_item IS NOT NULL THEN json_build_object('from', w.first_item, 'to', w.last_item) END, 'fullBytes', w.full_bytes, 'cardBytes', w.card_bytes,
       'terms', translate(encode(w.terms, 'base64'), E'\n', ''),
       'links', (SELECT coalesce(json_agg(json_build_object('kind', e.kind, 'to', e.target, 'provenance', e.provenance) ORDER BY e.ordinal), '[]'::json)
-        FROM turnwright.edges e WHERE e.tenant_id = p_tenant AND e.session_id = p_session AND e.turn_id = w.turn_id AND NOT e.retracted)) ORDER BY w.number), '[]'::json)
-    FROM (SELECT * FROM turnwright.turns t
-      WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number > p_after AND t.status = 'closed' AND t.terms IS NOT NULL
+        FROM turnwright.edges e WHERE e.tenant_id = p_tenant AND e.session_id = w.session_id AND e.turn_id = w.turn_id AND NOT e.retracted)) ORDER BY w.number), '[]'::json)
+    FROM (SELECT t.* FROM turnwright.lineage(p_tenant, p_session, p_head) g
+      JOIN turnwright.turns t ON t.tenant_id = p_tenant AND t.session_id = g.session_id AND t.head_id = g.head_id
+        AND t.number BETWEEN g.first_turn AND g.last_turn AND t.number > p_after
+      WHERE t.status = 'closed' AND t.terms IS NOT NULL AND t.closed_seq <= g.to_seq
       ORDER BY t.number LIMIT p_limit) w);
 END $$;
 --> statement-breakpoint
@@ -81,13 +94,24 @@ CREATE FUNCTION turnwright.call_json(c turnwright.side_calls) RETURNS json LANGU
     'dispatch', c.dispatch, 'started', c.started, 'deaths', c.deaths)
 $$;
 --> statement-breakpoint
--- The packets of a head that were stored after record `p_after`.
+-- The packets of a head that were stored after record `p_after`. One that stands for turns which were cleared away is none.
 CREATE FUNCTION turnwright.packets_after(p_tenant uuid, p_session uuid, p_head uuid, p_after bigint) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
   RETURN (SELECT coalesce(json_agg(json_build_object('from', p.from_turn, 'to', p.to_turn, 'seq', p.seq, 'bytes', p.bytes, 'quality', p.quality) ORDER BY p.seq), '[]'::json)
-    FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session AND p.head_id = p_head AND p.seq > p_after);
+    FROM turnwright.packets p WHERE p.tenant_id = p_tenant AND p.session_id = p_session AND p.head_id = p_head AND p.seq > p_after
+      AND p.from_turn >= (SELECT min(g.first_turn) FROM turnwright.lineage(p_tenant, p_session, p_head) g));
 END $$;
+--> statement-breakpoint
+-- The evictions of a head after record `p_after`, in the order they were made. Those of the sessions it was forked from
+-- come first, as record 0, to a process that knows none yet.
+CREATE FUNCTION turnwright.evictions_after(p_tenant uuid, p_session uuid, p_head uuid, p_after bigint) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(json_build_object('seq', CASE WHEN e.session_id = p_session THEN e.seq ELSE 0 END, 'from', e.from_item, 'to', e.to_item,
+      'note', e.note, 'author', e.author) ORDER BY g.ordinal, e.seq), '[]'::json)
+  FROM turnwright.lineage(p_tenant, p_session, p_head) g
+  JOIN turnwright.evictions e ON e.tenant_id = p_tenant AND e.session_id = g.session_id AND e.head_id = g.head_id AND e.seq > g.after_seq AND e.seq <= g.to_seq
+  WHERE CASE WHEN e.session_id = p_session THEN e.seq > p_after ELSE p_after = 0 END
+$$;
 --> statement-breakpoint
 -- Where closed turns of a head stand in the space of an embedding model, as stored after record `p_after`, oldest record first.
 CREATE FUNCTION turnwright.vectors_after(p_tenant uuid, p_session uuid, p_head uuid, p_model text, p_after bigint, p_limit integer) RETURNS json LANGUAGE plpgsql STABLE AS $$
@@ -102,13 +126,14 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- What a step that is still to be planned needs beside its turn, past what the claiming process has indexed.
-CREATE FUNCTION turnwright.to_plan(p_tenant uuid, p_session uuid, p_head uuid, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE sql STABLE AS $$
+CREATE FUNCTION turnwright.to_plan(p_tenant uuid, p_session uuid, p_head uuid, p_indexed integer, p_record_seq bigint) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('after', p_indexed, 'turns', turnwright.indexed_turns(p_tenant, p_session, p_head, p_indexed, 256),
-    'packets', turnwright.packets_after(p_tenant, p_session, p_head, p_packet_seq),
+    'packets', turnwright.packets_after(p_tenant, p_session, p_head, p_record_seq),
+    'evictions', turnwright.evictions_after(p_tenant, p_session, p_head, p_record_seq),
     'reset', (SELECT h.reset_seq FROM turnwright.heads h WHERE h.tenant_id = p_tenant AND h.session_id = p_session AND h.head_id = p_head))
 $$;
 --> statement-breakpoint
-CREATE FUNCTION turnwright.claimed(p_tenant uuid, p_session uuid, p_actor uuid, p_call turnwright.side_calls, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION turnwright.claimed(p_tenant uuid, p_session uuid, p_actor uuid, p_call turnwright.side_calls, p_indexed integer, p_record_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_loaded json := turnwright.loaded(p_tenant, p_session, p_actor);
   v_turn uuid := (v_loaded -> 'actor' ->> 'turn')::uuid;
@@ -128,24 +153,24 @@ BEGIN
     'loaded', v_loaded,
     'records', coalesce(v_records, '[]'::json),
     'whole', p_call.src IN ('step', 'intent'),
-    'toPlan', CASE WHEN NOT v_planned THEN turnwright.to_plan(p_tenant, p_session, v_head, p_indexed, p_packet_seq) END);
+    'toPlan', CASE WHEN NOT v_planned THEN turnwright.to_plan(p_tenant, p_session, v_head, p_indexed, p_record_seq) END);
 END $$;
 --> statement-breakpoint
 -- A claim with all that the call needs.
 CREATE FUNCTION turnwright.claim(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer,
-  p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
+  p_indexed integer, p_record_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker, p_token);
 BEGIN
   IF v_call.child_id IS NULL THEN
     RETURN NULL;
   END IF;
-  RETURN turnwright.claimed(p_tenant, p_session, p_actor, v_call, p_indexed, p_packet_seq);
+  RETURN turnwright.claimed(p_tenant, p_session, p_actor, v_call, p_indexed, p_record_seq);
 END $$;
 --> statement-breakpoint
 -- A claim by a process that knows the session up to `p_known_seq`: what it knows is not brought again.
 CREATE FUNCTION turnwright.claim_known(p_tenant uuid, p_session uuid, p_actor uuid, p_child text, p_dispatch integer, p_worker uuid, p_token integer,
-  p_known_seq bigint, p_head uuid, p_to_plan boolean, p_indexed integer, p_packet_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
+  p_known_seq bigint, p_head uuid, p_to_plan boolean, p_indexed integer, p_record_seq bigint) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_call turnwright.side_calls := turnwright.take_call(p_tenant, p_session, p_actor, p_child, p_dispatch, p_worker, p_token);
   v_next_seq bigint;
@@ -157,10 +182,10 @@ BEGIN
   SELECT s.next_seq, coalesce(s.watched_until > now(), false) INTO v_next_seq, v_watched FROM turnwright.sessions s
   WHERE s.tenant_id = p_tenant AND s.session_id = p_session;
   IF v_next_seq <> p_known_seq THEN
-    RETURN json_build_object('changed', turnwright.claimed(p_tenant, p_session, p_actor, v_call, p_indexed, p_packet_seq));
+    RETURN json_build_object('changed', turnwright.claimed(p_tenant, p_session, p_actor, v_call, p_indexed, p_record_seq));
   END IF;
   RETURN json_build_object('call', turnwright.call_json(v_call), 'watched', v_watched,
-    'toPlan', CASE WHEN p_to_plan THEN turnwright.to_plan(p_tenant, p_session, p_head, p_indexed, p_packet_seq) END);
+    'toPlan', CASE WHEN p_to_plan THEN turnwright.to_plan(p_tenant, p_session, p_head, p_indexed, p_record_seq) END);
 END $$;
 --> statement-breakpoint
 -- What accepting a turn needs: the session, whether its head is busy, and the turn an idempotency key named before.
@@ -171,7 +196,7 @@ BEGIN
     'session', json_build_object(
       'tenant', s.tenant_id, 'session', s.session_id, 'status', s.status, 'leg', s.leg, 'liveHead', s.live_head,
       'nextSeq', s.next_seq, 'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn,
-      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
+      'nextEvidence', s.next_evidence, 'nextPresentation', s.next_presentation, 'nextItem', s.next_item, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
       'watched', coalesce(s.watched_until > now(), false)),
     'openTurn', (SELECT h.open_turn FROM turnwright.heads h
       WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head),
@@ -235,14 +260,15 @@ DECLARE
 BEGIN
   PERFORM set_config('turnwright.tenant', v_tenant::text, true);
   IF p ? 'create' THEN
-    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation)
+    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, next_item)
     VALUES (v_tenant, v_session, 'open', p -> 'create' ->> 'leg', p -> 'create' ->> 'config', (p -> 'create' ->> 'head')::uuid,
-      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1, 1);
-    INSERT INTO turnwright.heads (tenant_id, session_id, head_id, at_seq) VALUES (v_tenant, v_session, (p -> 'create' ->> 'head')::uuid, 0);
+      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1, 1, 1);
+    INSERT INTO turnwright.heads (tenant_id, session_id, head_id, at_seq, first_turn)
+    VALUES (v_tenant, v_session, (p -> 'create' ->> 'head')::uuid, 0, coalesce((p -> 'create' ->> 'firstTurn')::integer, 1));
   END IF;
   UPDATE turnwright.sessions SET status = coalesce(p ->> 'status', status), next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
     next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer,
-    next_presentation = (p ->> 'nextPresentation')::integer, prefix_digest = decode(p ->> 'prefix', 'hex'), epoch = (p ->> 'epoch')::integer,
+    next_presentation = (p ->> 'nextPresentation')::integer, next_item = (p ->> 'nextItem')::integer, prefix_digest = decode(p ->> 'prefix', 'hex'), epoch = (p ->> 'epoch')::integer,
     profile_at = (p ->> 'profileAt')::bigint
   WHERE tenant_id = v_tenant AND session_id = v_session AND next_seq = (p ->> 'baseSeq')::bigint
   RETURNING coalesce(watched_until > now(), false) INTO v_watched;
@@ -349,10 +375,10 @@ BEGIN
   END IF;
   IF p ? 'turnChanges' THEN
     UPDATE turnwright.turns t SET status = c.status, outcome = coalesce(c.outcome, t.outcome), reason = coalesce(c.reason, t.reason),
-      steps = coalesce(c.steps, t.steps), closed_seq = c."closedSeq", full_bytes = c."fullBytes", card_bytes = c."cardBytes", terms = decode(c.terms, 'base64'),
+      steps = coalesce(c.steps, t.steps), closed_seq = c."closedSeq", full_bytes = c."fullBytes", card_bytes = c."cardBytes", first_item = c."firstItem", last_item = c."lastItem", terms = decode(c.terms, 'base64'),
       started_at = CASE WHEN c.status = 'running' THEN now() ELSE t.started_at END,
       closed_at = CASE WHEN c.status = 'closed' THEN now() ELSE t.closed_at END
-    FROM jsonb_to_recordset(p -> 'turnChanges') AS c(turn uuid, status text, outcome text, reason text, steps integer, "closedSeq" bigint, "fullBytes" integer, "cardBytes" integer, terms text)
+    FROM jsonb_to_recordset(p -> 'turnChanges') AS c(turn uuid, status text, outcome text, reason text, steps integer, "closedSeq" bigint, "fullBytes" integer, "cardBytes" integer, "firstItem" integer, "lastItem" integer, terms text)
     WHERE t.tenant_id = v_tenant AND t.session_id = v_session AND t.turn_id = c.turn;
   END IF;
   IF p ? 'heads' THEN
@@ -380,6 +406,24 @@ BEGIN
   END IF;
   IF p ? 'resets' THEN
     UPDATE turnwright.heads h SET reset_seq = x.seq FROM jsonb_to_recordset(p -> 'resets') AS x(head uuid, seq bigint)
+    WHERE h.tenant_id = v_tenant AND h.session_id = v_session AND h.head_id = x.head;
+  END IF;
+  IF p ? 'evictions' THEN
+    INSERT INTO turnwright.evictions (tenant_id, session_id, head_id, seq, from_item, to_item, note, author)
+    SELECT v_tenant, v_session, x.head, x.seq, x."from", x."to", x.note, x.author
+    FROM jsonb_to_recordset(p -> 'evictions') AS x(head uuid, seq bigint, "from" integer, "to" integer, note text, author text);
+  END IF;
+  IF p ? 'segments' THEN
+    INSERT INTO turnwright.segments (tenant_id, session_id, head_id, ordinal, from_session, from_head, after_seq, to_seq, digest, first_turn, last_turn, first_item, last_item)
+    SELECT v_tenant, v_session, x.head, x.ordinal, x."fromSession", x."fromHead", x."afterSeq", x."toSeq", decode(x.digest, 'hex'), x."firstTurn", x."lastTurn", x."firstItem", x."lastItem"
+    FROM jsonb_to_recordset(p -> 'segments') AS x(head uuid, ordinal integer, "fromSession" uuid, "fromHead" uuid, "afterSeq" bigint, "toSeq" bigint, digest text,
+      "firstTurn" integer, "lastTurn" integer, "firstItem" integer, "lastItem" integer);
+  END IF;
+  IF p ? 'cleared' THEN
+    DELETE FROM turnwright.segments g USING jsonb_to_recordset(p -> 'cleared') AS x(head uuid)
+    WHERE g.tenant_id = v_tenant AND g.session_id = v_session AND g.head_id = x.head;
+    UPDATE turnwright.heads h SET cleared_seq = x.seq, first_turn = x."firstTurn", reset_seq = NULL
+    FROM jsonb_to_recordset(p -> 'cleared') AS x(head uuid, seq bigint, "firstTurn" integer)
     WHERE h.tenant_id = v_tenant AND h.session_id = v_session AND h.head_id = x.head;
   END IF;
   IF p ? 'prefixes' THEN
@@ -418,8 +462,9 @@ END $$;
 CREATE FUNCTION turnwright.history(p_tenant uuid, p_session uuid, p_head uuid, p_from integer, p_to integer, p_kinds text[]) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
-  RETURN (SELECT coalesce(json_agg(json_build_object('number', t.number, 'turn', t.turn_id, 'records', turnwright.turn_records(p_tenant, p_session, t.turn_id,
-      p_kinds)) ORDER BY t.number), '[]'::json)
-    FROM turnwright.turns t
-    WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.head_id = p_head AND t.number BETWEEN p_from AND p_to);
+  RETURN (SELECT coalesce(json_agg(json_build_object('number', t.number, 'turn', t.turn_id, 'records', turnwright.turn_records(p_tenant, t.session_id, t.turn_id,
+      p_kinds, g.to_seq)) ORDER BY t.number), '[]'::json)
+    FROM turnwright.lineage(p_tenant, p_session, p_head) g
+    JOIN turnwright.turns t ON t.tenant_id = p_tenant AND t.session_id = g.session_id AND t.head_id = g.head_id
+      AND t.number BETWEEN greatest(g.first_turn, p_from) AND least(g.last_turn, p_to));
 END $$;

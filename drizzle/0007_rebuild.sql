@@ -15,25 +15,25 @@ BEGIN
   IF (SELECT max(r.seq) + 1 FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session) IS DISTINCT FROM (v_row ->> 'nextSeq')::bigint THEN
     RETURN false;
   END IF;
-  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, prefix_digest, epoch, profile_at, created_at)
+  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, next_item, prefix_digest, epoch, profile_at, created_at)
   SELECT v_tenant, v_session, v_row ->> 'status', v_row ->> 'leg', v_row ->> 'config', (v_row ->> 'liveHead')::uuid, (v_row ->> 'nextSeq')::bigint,
     decode(v_row ->> 'lastDigest', 'hex'), (v_row ->> 'nextTurn')::integer, (v_row ->> 'nextEvidence')::integer,
-    (v_row ->> 'nextPresentation')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, (v_row ->> 'profileAt')::bigint, r.at
+    (v_row ->> 'nextPresentation')::integer, (v_row ->> 'nextItem')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, (v_row ->> 'profileAt')::bigint, r.at
   FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session AND r.seq = 1
   ON CONFLICT (tenant_id, session_id) DO UPDATE SET status = excluded.status, leg = excluded.leg, config = excluded.config,
     live_head = excluded.live_head, next_seq = excluded.next_seq, last_digest = excluded.last_digest, next_turn = excluded.next_turn,
-    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch, profile_at = excluded.profile_at;
+    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, next_item = excluded.next_item, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch, profile_at = excluded.profile_at;
 
   DELETE FROM turnwright.heads x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
-  INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, open_turn, reset_seq)
-  SELECT v_tenant, v_session, h.head, h."from", h."atSeq", h."openTurn", h.reset
-  FROM jsonb_to_recordset(p -> 'heads') AS h(head uuid, "from" uuid, "atSeq" bigint, "openTurn" uuid, reset bigint);
+  INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, open_turn, reset_seq, cleared_seq, first_turn)
+  SELECT v_tenant, v_session, h.head, h."from", h."atSeq", h."openTurn", h.reset, h."clearedSeq", h."firstTurn"
+  FROM jsonb_to_recordset(p -> 'heads') AS h(head uuid, "from" uuid, "atSeq" bigint, "openTurn" uuid, reset bigint, "clearedSeq" bigint, "firstTurn" integer);
 
   DELETE FROM turnwright.turns x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
-  INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, outcome, reason, steps, closed_seq, full_bytes, card_bytes, terms, priority, accepted_at, started_at, closed_at)
-  SELECT v_tenant, v_session, t.turn, t.head, t.number, t.status, t.outcome, t.reason, t.steps, t."closedSeq", t."fullBytes", t."cardBytes", decode(t.terms, 'base64'), t.priority, m.accepted, m.started, m.closed
+  INSERT INTO turnwright.turns (tenant_id, session_id, turn_id, head_id, number, status, outcome, reason, steps, closed_seq, full_bytes, card_bytes, first_item, last_item, terms, priority, accepted_at, started_at, closed_at)
+  SELECT v_tenant, v_session, t.turn, t.head, t.number, t.status, t.outcome, t.reason, t.steps, t."closedSeq", t."fullBytes", t."cardBytes", t."firstItem", t."lastItem", decode(t.terms, 'base64'), t.priority, m.accepted, m.started, m.closed
   FROM jsonb_to_recordset(p -> 'turns') AS t(turn uuid, head uuid, number integer, status text, outcome text, reason text, steps integer,
-    "closedSeq" bigint, "fullBytes" integer, "cardBytes" integer, terms text, priority integer)
+    "closedSeq" bigint, "fullBytes" integer, "cardBytes" integer, "firstItem" integer, "lastItem" integer, terms text, priority integer)
   CROSS JOIN LATERAL (
     SELECT min(r.at) FILTER (WHERE r.kind = 'turn-accepted') AS accepted, min(r.at) FILTER (WHERE r.kind = 'turn-context') AS started,
       min(r.at) FILTER (WHERE r.kind = 'turn-closed') AS closed
@@ -53,6 +53,17 @@ BEGIN
   INSERT INTO turnwright.packets (tenant_id, session_id, head_id, from_turn, to_turn, seq, bytes, quality)
   SELECT v_tenant, v_session, k.head, k."from", k."to", k.seq, k.bytes, k.quality
   FROM jsonb_to_recordset(p -> 'packets') AS k(head uuid, "from" integer, "to" integer, seq bigint, bytes integer, quality text);
+
+  DELETE FROM turnwright.evictions x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
+  INSERT INTO turnwright.evictions (tenant_id, session_id, head_id, seq, from_item, to_item, note, author)
+  SELECT v_tenant, v_session, x.head, x.seq, x."from", x."to", x.note, x.author
+  FROM jsonb_to_recordset(p -> 'evictions') AS x(head uuid, seq bigint, "from" integer, "to" integer, note text, author text);
+
+  DELETE FROM turnwright.segments x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
+  INSERT INTO turnwright.segments (tenant_id, session_id, head_id, ordinal, from_session, from_head, after_seq, to_seq, digest, first_turn, last_turn, first_item, last_item)
+  SELECT v_tenant, v_session, x.head, x.ordinal, x."fromSession", x."fromHead", x."afterSeq", x."toSeq", decode(x.digest, 'hex'), x."firstTurn", x."lastTurn", x."firstItem", x."lastItem"
+  FROM jsonb_to_recordset(p -> 'segments') AS x(head uuid, ordinal integer, "fromSession" uuid, "fromHead" uuid, "afterSeq" bigint, "toSeq" bigint, digest text,
+    "firstTurn" integer, "lastTurn" integer, "firstItem" integer, "lastItem" integer);
 
   DELETE FROM turnwright.edges x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
   INSERT INTO turnwright.edges (tenant_id, session_id, turn_id, ordinal, kind, target, provenance, retracted)

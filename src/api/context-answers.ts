@@ -8,7 +8,7 @@ import type { PresentationRecord } from '../db/queries/list-presentations.ts';
 import type { Json } from '../ledger/json.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import type { DryPlan } from '../runtime/dry-plan.ts';
-import { profileOf } from '../runtime/request.ts';
+import { profileOf } from '../runtime/request-size.ts';
 import type { SentRequest } from '../runtime/sent-request.ts';
 import type { SessionContext } from '../runtime/session-context.ts';
 import type { Begun } from '../runtime/summaries-ahead.ts';

@@ -92,6 +92,12 @@ export const TURN_EVENTS = {
     source: 'packet',
     alsoFrom: ['reset', 'compaction-failed'],
   },
+  'context.evicted': {
+    meaning:
+      'Items left the requests: the model took them out, the harness, or an operator. They stay in the transcript.',
+    data: 'from, to (numbers of items), by (model, harness or operator), noted',
+    source: 'evicted',
+  },
   'prefix.changed': {
     meaning:
       'System text or tools are other than before, so what follows the first difference is sent uncached.',

@@ -126,6 +126,10 @@ const READERS: Readonly<Partial<Record<RecordKind, Reader>>> = {
     type: 'context.compacted',
     data: { by: 'packet', ...packetData(packet) },
   })),
+  evicted: reader('evicted', ({ from, to, note, author }) => ({
+    type: 'context.evicted',
+    data: { from, to, by: author, noted: note !== null },
+  })),
   reset: reader('reset', ({ behind, throughStep, quality }) => ({
     type: 'context.compacted',
     data: { by: 'handoff', behind, through_step: throughStep, quality },

@@ -156,7 +156,7 @@ function openEngine(
     registry: MACHINES,
     clock: systemClock,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    onClosed: (session, closed) => turns.keep(session, closed),
+    turns,
   });
   const limiter = new RateLimiter({
     store: new PostgresRateLimits(pool),

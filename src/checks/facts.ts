@@ -55,8 +55,8 @@ export type StepFacts =
   | { readonly kind: 'reset-made' }
   /** Not even the directive fits; no model was called. */
   | { readonly kind: 'no-horizon' }
-  /** The provider refused the prompt as too long. */
-  | { readonly kind: 'over-length' }
+  /** The provider refused the prompt as too long. `leaves`: under `evict`, whether more of the history can leave. */
+  | { readonly kind: 'over-length'; readonly leaves?: boolean }
   /** The next call could cost more than is left of a budget; no model was called. */
   | { readonly kind: 'budget-spent'; readonly budget: BudgetName };
 

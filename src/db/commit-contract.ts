@@ -3,7 +3,7 @@ import type { ChainedRecord } from '../ledger/chain.ts';
 import type { Outcome } from '../ledger/kinds.ts';
 import type { TurnLink } from '../ledger/turn-card.ts';
 import type { UsageRow } from '../ledger/usage.ts';
-import type { ActorStatus, ClaimName, SessionRef, StoredPacketRow } from './contract.ts';
+import type { ActorStatus, ClaimName, EvictionRow, SessionRef, StoredPacketRow } from './contract.ts';
 
 export interface ActorChange {
   readonly actor: string;
@@ -20,7 +20,13 @@ export interface ActorChange {
 
 /** Everything one hop changes. It commits whole, or not at all. */
 export interface Commit extends SessionRef {
-  readonly create?: { readonly leg: string; readonly config: string; readonly head: string };
+  readonly create?: {
+    readonly leg: string;
+    readonly config: string;
+    readonly head: string;
+    /** Of a fork: the number of its own first turn. */
+    readonly firstTurn?: number;
+  };
   /** The session takes no new turns from now on. */
   readonly status?: 'archived';
   readonly baseSeq: number;
@@ -29,6 +35,7 @@ export interface Commit extends SessionRef {
   readonly nextTurn: number;
   readonly nextEvidence: number;
   readonly nextPresentation: number;
+  readonly nextItem: number;
   readonly prefix: string | null;
   readonly epoch: number;
   readonly profileAt: number;
@@ -85,6 +92,11 @@ export interface Commit extends SessionRef {
   readonly usage: readonly UsageRow[];
   /** Heads whose newest reset stands in that record. */
   readonly resets: readonly { readonly head: string; readonly seq: number }[];
+  readonly evictions: readonly (EvictionRow & { readonly head: string })[];
+  /** What a fork goes on from. */
+  readonly segments: readonly SegmentRow[];
+  /** Heads of which nothing before that record is carried or read any more; turns go on with that number. */
+  readonly cleared: readonly { readonly head: string; readonly seq: number; readonly firstTurn: number }[];
 }
 
 export interface EventRow {
@@ -118,6 +130,21 @@ export interface PresentationRow {
   readonly type: string;
 }
 
+/** Part of the lineage of `head`, oldest first. A range whose end is before its start is empty. */
+export interface SegmentRow {
+  readonly head: string;
+  readonly ordinal: number;
+  readonly fromSession: string;
+  readonly fromHead: string;
+  readonly afterSeq: number;
+  readonly toSeq: number;
+  readonly digest: string;
+  readonly firstTurn: number;
+  readonly lastTurn: number;
+  readonly firstItem: number;
+  readonly lastItem: number;
+}
+
 export interface PrefixRow {
   readonly digest: string;
   readonly seq: number;
@@ -141,6 +168,9 @@ export interface TurnChange {
   readonly closedSeq?: number;
   readonly fullBytes?: number;
   readonly cardBytes?: number;
+  /** Numbers of its first and last item. */
+  readonly firstItem?: number;
+  readonly lastItem?: number;
   /** Base64. */
   readonly terms?: string;
 }

@@ -24,6 +24,9 @@ const LISTS = [
   'vectors',
   'usage',
   'resets',
+  'evictions',
+  'segments',
+  'cleared',
 ] as const;
 
 export function commitJson(commit: Commit): string {
@@ -36,6 +39,7 @@ export function commitJson(commit: Commit): string {
     nextTurn: commit.nextTurn,
     nextEvidence: commit.nextEvidence,
     nextPresentation: commit.nextPresentation,
+    nextItem: commit.nextItem,
     prefix: commit.prefix,
     epoch: commit.epoch,
     profileAt: commit.profileAt,

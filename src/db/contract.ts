@@ -1,11 +1,22 @@
 /** What the runtime needs of storage. One suite holds every implementation to it. */
+import type { EVICTION_AUTHORS } from '../ledger/items.ts';
+import type { RecordKind } from '../ledger/kinds.ts';
 import type { TurnLink } from '../ledger/turn-card.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
 import type { RecordView } from '../ledger/view.ts';
 import type { Commit } from './commit-contract.ts';
+import type {
+  ClosingRow,
+  ForkSource,
+  HistoryTurn,
+  LineageTurn,
+  TenantTurn,
+  TranscriptTurn,
+} from './lineage-contract.ts';
 import type { SessionState } from './state-contract.ts';
 
 export type * from './commit-contract.ts';
+export type * from './lineage-contract.ts';
 export type * from './state-contract.ts';
 export type * from './upkeep-contract.ts';
 
@@ -28,6 +39,7 @@ export interface SessionHead extends SessionRef {
   readonly nextTurn: number;
   readonly nextEvidence: number;
   readonly nextPresentation: number;
+  readonly nextItem: number;
   /** Digest of the prefix that the newest planned turn was sent with. */
   readonly prefix: string | null;
   /** Counts changes of what was projected before: what a process remembers of an earlier one is stale. */
@@ -102,9 +114,20 @@ export interface StoredPacketRow {
   readonly quality: 'model' | 'deterministic';
 }
 
+/** An eviction of a head, as its record `seq` resolved it. */
+export interface EvictionRow {
+  readonly seq: number;
+  readonly from: number;
+  readonly to: number;
+  readonly note: string | null;
+  readonly author: (typeof EVICTION_AUTHORS)[number];
+}
+
 /** A closed turn as the planner's index keeps it. */
 export interface IndexedTurnRow {
   readonly number: number;
+  /** Of its items, both ends included; null where it never began. */
+  readonly items: { readonly from: number; readonly to: number } | null;
   readonly fullBytes: number;
   readonly cardBytes: number;
   /** Base64. */
@@ -112,10 +135,10 @@ export interface IndexedTurnRow {
   readonly links: readonly TurnLink[];
 }
 
-/** How far a process has indexed a head: the newest turn, and the record of the newest packet; 0 for none. */
+/** How far a process has indexed a head: the newest turn, and the newest record of a packet or an eviction; 0 for none. */
 export interface IndexedTo {
   readonly turn: number;
-  readonly packetSeq: number;
+  readonly recordSeq: number;
 }
 
 /** Turns that one reading of `ToPlan` brings at most. */
@@ -126,6 +149,8 @@ export interface ToPlan {
   readonly after: number;
   readonly turns: readonly IndexedTurnRow[];
   readonly packets: readonly StoredPacketRow[];
+  /** Evictions of the head, in the order they were made; those of the sessions it was forked from first, as record 0. */
+  readonly evictions: readonly EvictionRow[];
   /** The record of the newest reset on the head. */
   readonly reset: number | null;
 }
@@ -175,29 +200,9 @@ export interface AcceptState {
  */
 export type ApplyResult = 'applied' | 'conflict' | 'superseded' | 'duplicate';
 
-export interface ClosingRow {
-  readonly number: number;
-  readonly turn: string;
-  /** Of the `turn-closed` record; null when it was erased. */
-  readonly body: string | null;
-}
-
-export interface HistoryTurn {
-  readonly number: number;
-  readonly turn: string;
-  readonly records: readonly RawRecord[];
-}
-
-/** A closed turn of some session of the tenant. */
-export interface TenantTurn {
-  readonly session: string;
-  readonly turn: string;
-  readonly number: number;
-  /** Base64. */
-  readonly terms: string;
-  /** The record that closed it. */
-  readonly closedSeq: number;
-  readonly closedAt: string;
+export interface RecordRun {
+  readonly after: number;
+  readonly to?: number;
 }
 
 /** Inside one tenant; the first seven are the hot path, one statement each. */
@@ -225,7 +230,13 @@ export interface Store {
   /** Durable: a crash after it makes the outcome unknown. False when the fence was taken over. */
   markStarted(ref: ActorRef & { readonly child: string }, claim: ClaimName): Promise<boolean>;
   turnRecords(ref: SessionRef, turn: string): Promise<readonly RawRecord[]>;
-  history(ref: SessionRef, head: string, from: number, to: number): Promise<readonly HistoryTurn[]>;
+  /** Turns of a head's lineage, with their records of these kinds; one that was open at a fork ends where it was then. */
+  history(
+    ref: SessionRef,
+    head: string,
+    range: { readonly from: number; readonly to: number },
+    kinds: readonly RecordKind[],
+  ): Promise<readonly HistoryTurn[]>;
   /** Closed turns of a head after turn `after`, oldest first. */
   indexedTurns(
     ref: SessionRef,
@@ -243,8 +254,18 @@ export interface Store {
   presentation(ref: SessionRef, ordinal: number): Promise<string | null>;
   /** The body of the prefix with that digest. */
   prefix(ref: SessionRef, digest: string): Promise<string | null>;
-  /** The id of a turn of a head by its number. */
-  turnId(ref: SessionRef, head: string, number: number): Promise<string | null>;
+  /** A turn of a head's lineage by its number, and the session that recorded it. */
+  turnAt(ref: SessionRef, head: string, number: number): Promise<LineageTurn | null>;
+  /** Without `head`, of the live one. null where the session, or its head, is not there. */
+  forkSource(ref: SessionRef, head: string | null): Promise<ForkSource | null>;
+  /** Turns of a head's lineage that began, oldest first; `items` leaves out closed ones with none of these numbers. */
+  transcriptTurns(
+    ref: SessionRef,
+    head: string,
+    items: { readonly from: number; readonly to: number } | null,
+  ): Promise<readonly TranscriptTurn[]>;
+  /** A turn's records with their digests, in order, up to record `toSeq`. */
+  turnRows(ref: SessionRef, turn: string, toSeq: number | null): Promise<readonly StoredRecord[]>;
   /** Whether an actor of this machine has not ended in the session. */
   isActive(ref: SessionRef, machine: string): Promise<boolean>;
   sessionConfig(ref: SessionRef): Promise<string | null>;
@@ -255,6 +276,6 @@ export interface Store {
   evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]>;
   /** All that is stored of a session beside its records, read in one transaction. null where there is no such session. */
   sessionState(ref: SessionRef): Promise<SessionState | null>;
-  /** Every record in order, streamed in pages. */
-  records(ref: SessionRef): AsyncIterable<StoredRecord>;
+  /** Records in order, streamed in pages: all of them, or those after record `after` up to record `to`. */
+  records(ref: SessionRef, run?: RecordRun): AsyncIterable<StoredRecord>;
 }

@@ -8,9 +8,11 @@ import type {
   ActorStatus,
   EdgeRow,
   EventRow,
+  EvictionRow,
   EvidenceRow,
   PrefixRow,
   PresentationRow,
+  SegmentRow,
   SessionHead,
   SessionRef,
   StoredPacketRow,
@@ -29,6 +31,10 @@ export interface HeadRow {
   readonly openTurn: string | null;
   /** The record of the newest reset. */
   readonly reset: number | null;
+  /** The record of the newest clear; 0 for none. */
+  readonly clearedSeq: number;
+  /** The first turn of its own that is still carried. */
+  readonly firstTurn: number;
 }
 
 export interface TurnRowState extends TurnPlace {
@@ -40,6 +46,8 @@ export interface TurnRowState extends TurnPlace {
   readonly closedSeq: number | null;
   readonly fullBytes: number | null;
   readonly cardBytes: number | null;
+  readonly firstItem: number | null;
+  readonly lastItem: number | null;
   /** Base64. */
   readonly terms: string | null;
 }
@@ -108,6 +116,8 @@ export interface Projections {
   readonly keys: readonly KeyRow[];
   readonly evidence: readonly EvidenceRow[];
   readonly packets: readonly (StoredPacketRow & { readonly head: string })[];
+  readonly evictions: readonly (EvictionRow & { readonly head: string })[];
+  readonly segments: readonly SegmentRow[];
   readonly edges: readonly (EdgeRow & { readonly retracted: boolean })[];
   readonly presentations: readonly PresentationRow[];
   readonly prefixes: readonly PrefixRow[];

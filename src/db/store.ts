@@ -1,8 +1,7 @@
 /** The Postgres store: each method one named statement, so the plan is made once a connection. */
 import type pg from 'pg';
-import { evidenceId } from '../ledger/ids.ts';
+import type { RecordKind } from '../ledger/kinds.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
-import { RENDERED_KINDS } from '../ledger/view.ts';
 import { commitJson, INLINE_BODY_BYTES } from './commit.ts';
 import type {
   AcceptState,
@@ -12,24 +11,31 @@ import type {
   ClaimName,
   ClosingRow,
   Commit,
+  ForkSource,
   HistoryTurn,
   IndexedTo,
   IndexedTurnRow,
   KnownClaim,
   KnownTurn,
+  LineageTurn,
   Loaded,
   PendingEvent,
   RawRecord,
+  RecordRun,
   SessionRef,
   SessionState,
   Store,
   TenantTurn,
   ToPlan,
+  TranscriptTurn,
 } from './contract.ts';
 import { databaseError, errorCode, run, withTenant } from './pool.ts';
 import { readClosings } from './queries/read-closings.ts';
+import { readForkSource } from './queries/read-fork-source.ts';
+import { findInLineage, type RecordPlace, readEvidenceIds, readTurnAt } from './queries/read-lineage.ts';
 import { readSessionState } from './queries/read-session-state.ts';
 import { readTenantTurns } from './queries/read-tenant-turns.ts';
+import { readTranscriptTurns, readTurnRows } from './queries/read-transcript.ts';
 import { readRecords } from './read-records.ts';
 
 const REFUSALS: Readonly<Record<string, ApplyResult>> = {
@@ -56,7 +62,7 @@ export class PostgresStore implements Store {
     indexed: IndexedTo,
   ): Promise<Claim | null> {
     const { tenant, session, actor, child, dispatch } = ref;
-    const values = [tenant, session, actor, child, dispatch, worker, token, indexed.turn, indexed.packetSeq];
+    const values = [tenant, session, actor, child, dispatch, worker, token, indexed.turn, indexed.recordSeq];
     const text = 'SELECT turnwright.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) AS value';
     return this.#scalar('claim', text, values);
   }
@@ -66,11 +72,11 @@ export class PostgresStore implements Store {
     worker: string,
     token: number,
     { nextSeq, head, toPlan }: KnownTurn,
-    { turn, packetSeq }: IndexedTo,
+    { turn, recordSeq }: IndexedTo,
   ): Promise<KnownClaim | null> {
     const { tenant, session, actor, child, dispatch } = ref;
     const claim = [tenant, session, actor, child, dispatch, worker, token];
-    const values = [...claim, nextSeq, head, toPlan, turn, packetSeq];
+    const values = [...claim, nextSeq, head, toPlan, turn, recordSeq];
     const text = 'SELECT turnwright.claim_known($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS value';
     return this.#scalar('claim_known', text, values);
   }
@@ -148,14 +154,19 @@ export class PostgresStore implements Store {
     ]);
   }
 
-  history(ref: SessionRef, head: string, from: number, to: number): Promise<readonly HistoryTurn[]> {
+  history(
+    ref: SessionRef,
+    head: string,
+    { from, to }: { readonly from: number; readonly to: number },
+    kinds: readonly RecordKind[],
+  ): Promise<readonly HistoryTurn[]> {
     return this.#scalar('history', 'SELECT turnwright.history($1, $2, $3, $4, $5, $6) AS value', [
       ref.tenant,
       ref.session,
       head,
       from,
       to,
-      RENDERED_KINDS,
+      kinds,
     ]);
   }
 
@@ -170,9 +181,9 @@ export class PostgresStore implements Store {
     return this.#scalar('indexed_turns', text, values);
   }
 
-  toPlan(ref: SessionRef, head: string, { turn, packetSeq }: IndexedTo): Promise<ToPlan> {
+  toPlan(ref: SessionRef, head: string, { turn, recordSeq }: IndexedTo): Promise<ToPlan> {
     const text = 'SELECT turnwright.to_plan($1, $2, $3, $4, $5) AS value';
-    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, turn, packetSeq]);
+    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, turn, recordSeq]);
   }
 
   closings(ref: SessionRef, head: string, from: number, to: number): Promise<readonly ClosingRow[]> {
@@ -184,9 +195,7 @@ export class PostgresStore implements Store {
   }
 
   async presentation(ref: SessionRef, ordinal: number): Promise<string | null> {
-    const text = `SELECT seq::float8 AS value FROM turnwright.presentations
-      WHERE tenant_id = $1 AND session_id = $2 AND ordinal = $3`;
-    return this.#bodyAt(ref, text, [ref.tenant, ref.session, ordinal]);
+    return this.#bodyOf(ref, await findInLineage(this.#pool, ref, 'presentations', ordinal));
   }
 
   async prefix(ref: SessionRef, digest: string): Promise<string | null> {
@@ -195,10 +204,24 @@ export class PostgresStore implements Store {
     return this.#bodyAt(ref, text, [ref.tenant, ref.session, digest]);
   }
 
-  turnId(ref: SessionRef, head: string, number: number): Promise<string | null> {
-    const text = `SELECT turn_id AS value FROM turnwright.turns
-      WHERE tenant_id = $1 AND session_id = $2 AND head_id = $3 AND number = $4`;
-    return this.#inTenant(ref, text, [ref.tenant, ref.session, head, number]);
+  turnAt(ref: SessionRef, head: string, number: number): Promise<LineageTurn | null> {
+    return readTurnAt(this.#pool, ref, head, number);
+  }
+
+  forkSource(ref: SessionRef, head: string | null): Promise<ForkSource | null> {
+    return readForkSource(this.#pool, ref, head);
+  }
+
+  transcriptTurns(
+    ref: SessionRef,
+    head: string,
+    items: { readonly from: number; readonly to: number } | null,
+  ): Promise<readonly TranscriptTurn[]> {
+    return readTranscriptTurns(this.#pool, ref, head, items);
+  }
+
+  turnRows(ref: SessionRef, turn: string, toSeq: number | null): Promise<readonly StoredRecord[]> {
+    return readTurnRows(this.#pool, ref, turn, toSeq);
   }
 
   async isActive(ref: SessionRef, machine: string): Promise<boolean> {
@@ -220,27 +243,24 @@ export class PostgresStore implements Store {
   }
 
   async evidence(ref: SessionRef, ordinal: number): Promise<string | null> {
-    const text =
-      'SELECT seq::float8 AS value FROM turnwright.evidence WHERE tenant_id = $1 AND session_id = $2 AND ordinal = $3';
-    const body = await this.#bodyAt(ref, text, [ref.tenant, ref.session, ordinal]);
+    const body = await this.#bodyOf(ref, await findInLineage(this.#pool, ref, 'evidence', ordinal));
     return body === null ? null : (JSON.parse(body) as { content: string }).content;
   }
 
-  async evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {
-    return withTenant(this.#pool, ref.tenant, async (client) => {
-      const text =
-        'SELECT ordinal FROM turnwright.evidence WHERE tenant_id = $1 AND session_id = $2 ORDER BY ordinal DESC LIMIT $3';
-      const result = await client.query<{ readonly ordinal: number }>(text, [ref.tenant, ref.session, limit]);
-      return result.rows.map((row) => evidenceId(row.ordinal));
-    });
+  evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {
+    return readEvidenceIds(this.#pool, ref, limit);
   }
 
   sessionState(ref: SessionRef): Promise<SessionState | null> {
     return readSessionState(this.#pool, ref);
   }
 
-  records(ref: SessionRef): AsyncIterable<StoredRecord> {
-    return readRecords(this.#pool, ref);
+  records(ref: SessionRef, run?: RecordRun): AsyncIterable<StoredRecord> {
+    return readRecords(this.#pool, ref, run);
+  }
+
+  #bodyOf({ tenant }: SessionRef, at: RecordPlace | null): Promise<string | null> {
+    return at === null ? Promise.resolve(null) : this.recordBody({ tenant, session: at.session }, at.seq);
   }
 
   /** The body of the record whose number `text` selects. */

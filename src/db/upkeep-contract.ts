@@ -66,6 +66,8 @@ export type RecordList =
   | 'presentations'
   | 'prefixes'
   | 'vectors'
+  | 'evictions'
+  | 'segments'
   | 'usage';
 
 /** Projections to write in the place of those that stand. Lists of records' projections are whole. */

@@ -5,7 +5,7 @@
 import { hash } from 'blake3';
 import { TurnwrightError } from './errors.ts';
 import { byteLength, canonicalJson } from './json.ts';
-import { classOf, parseBody, type RecordClass, type RecordDraft } from './kinds.ts';
+import { classOf, type MintedDraft, parseBody, type RecordClass } from './kinds.ts';
 
 const ENVELOPE_VERSION = 1;
 /** The previous digest of a session's first record. */
@@ -38,7 +38,7 @@ export interface ChainHead {
 /** A draft and the head it is written on. */
 export interface PlacedDraft {
   readonly headId: string;
-  readonly draft: RecordDraft;
+  readonly draft: MintedDraft;
 }
 
 export function blake3Hex(content: string | Uint8Array): string {
@@ -84,7 +84,7 @@ export function chainRecords(head: ChainHead, drafts: readonly PlacedDraft[]): r
   });
 }
 
-function canonicalBody(draft: RecordDraft): string {
+function canonicalBody(draft: MintedDraft): string {
   try {
     return canonicalJson(parseBody(draft.kind, draft.body));
   } catch (cause) {

@@ -65,6 +65,12 @@ export const ERROR_CATALOGUE = {
     retryable: false,
     meaning: 'A record fails verification; nothing after it is trusted.',
   },
+  ancestor_unreadable: {
+    status: 409,
+    retryable: false,
+    meaning: 'A record that a fork would go on from is missing or altered.',
+  },
+  head_not_found: { status: 404, retryable: false, meaning: 'No such head in this session.' },
   record_refused: { status: 500, retryable: false, meaning: 'A record does not fit its kind.' },
   snapshot_refused: {
     status: 500,

@@ -4,10 +4,12 @@
  */
 import { z } from 'zod';
 import { assistantBlock, inputBlock, json } from './blocks.ts';
+import { contextPlan, packetQuality } from './context-plan.ts';
+import { ITEM_RECORDS, itemEntry, lastMeasure } from './items.ts';
 import { CHECKS, checkFired, JUDGING_RECORDS } from './judging.ts';
 import { OUTCOMES } from './outcomes.ts';
 import { presentation } from './presentation.ts';
-import { LINEAGES, reading } from './reading.ts';
+import { reading } from './reading.ts';
 import { misread, SURFACE_RECORDS } from './surface.ts';
 import { LINK_KINDS, turnCard } from './turn-card.ts';
 import { workReceipt } from './work-receipt.ts';
@@ -18,6 +20,10 @@ export type RecordClass = (typeof RECORD_CLASSES)[number];
 export { CHECKS, type Check, type Verdict } from './judging.ts';
 export { OUTCOMES, type Outcome } from './outcomes.ts';
 export { CALL_PURPOSES, type CallPurpose } from './work-receipt.ts';
+
+/** How a session chooses what its requests carry. */
+export const POLICIES = ['plan', 'evict'] as const;
+export type Policy = (typeof POLICIES)[number];
 
 export const TURN_MODES = ['enqueue', 'steer', 'interrupt', 'reject'] as const;
 export type TurnMode = (typeof TURN_MODES)[number];
@@ -56,29 +62,11 @@ const costBudget = z.strictObject({ microUsd: count.exactOptional(), tokens: cou
 /** What a producer sent: its idempotency key, if it gave one, and the digest that tells another body from the same. */
 const asked = z.strictObject({ key: z.string().optional(), digest: z.string() });
 
-/** `runs` are turn numbers, both ends included, oldest first: the history a request carries. */
-const planRun = z.strictObject({ from: count, to: count, fidelity: z.enum(['full', 'card', 'packet']) });
-const packetQuality = z.enum(['deterministic', 'model']);
-/** `seq` is the stored packet's record; null for one made from cards as the request is assembled. */
-const plannedPacket = z.strictObject({
-  from: count,
-  to: count,
-  quality: packetQuality,
-  bytes: count,
-  seq: count.nullable(),
-});
-const promotion = z.strictObject({
-  number: count,
-  by: z.enum(['relevance', 'anaphora', 'link']),
-  value: z.number(),
-  path: z.array(z.string()).optional(),
-});
-
 const PROTOCOL = {
   'session-created': z.strictObject({
     leg: z.string(),
     ladder: z.array(z.string()).optional(),
-    policy: z.strictObject({ name: z.enum(['plan']), options: data }),
+    policy: z.strictObject({ name: z.enum(POLICIES), options: data }),
     tools: z.array(z.string()).nullable(),
     system: z.string(),
     /** What the session is bound to do; every turn's tail says it. */
@@ -101,46 +89,24 @@ const PROTOCOL = {
     metadata: data.optional(),
     budget: costBudget.exactOptional(),
     retryOf: z.uuid().optional(),
+    /** It was held elsewhere, and came with the session's history. */
+    imported: z.literal(true).exactOptional(),
   }),
-  'turn-context': z.strictObject({ utc: z.string(), timezone: z.string(), locale: z.string().optional() }),
+  /** The turn begins; its prompt is an item from here on. */
+  'turn-context': z.strictObject({
+    item: count,
+    utc: z.string(),
+    timezone: z.string(),
+    locale: z.string().optional(),
+  }),
   reading,
   /** A message for the running turn; a model reads it once a `turn-steered` record took it up. */
   steering: z.strictObject({ input: z.array(inputBlock).min(1), asked }),
   /** From step `step` on, requests carry the first `upTo` steering messages. */
   'turn-steered': z.strictObject({ step: count, upTo: count }),
-  'context-plan': z.strictObject({
-    assembler: count,
-    policy: z.string(),
-    runs: z.array(planRun),
-    packet: plannedPacket.nullable(),
-    /** The summariser failed or was late, and what stands in for its packet was made without it. */
-    degraded: z.boolean(),
-    promoted: z.array(promotion),
-    /** How the directive's parts stand to what was asked before, where any part is not new. */
-    strands: z
-      .array(
-        z.strictObject({
-          lineage: z.enum(LINEAGES),
-          thread: z.string().nullable(),
-          merges: z.array(z.string()),
-        }),
-      )
-      .exactOptional(),
-    /** The turn whose thread this one goes on with. */
-    continues: count.nullable(),
-    /** The record of the reset that stands before the history. */
-    reset: count.nullable(),
-    budgetTokens: z.number(),
-    spentTokens: z.number(),
-    leftOut: count,
-    prefixDigest: z.string(),
-    /** Tools beyond the always loaded ones that the prefix held when the turn was planned. */
-    loaded: z.array(z.string()).exactOptional(),
-    /** Over-length refusals the turn had met when it was planned. */
-    rejections: count,
-    profile: data,
-  }),
+  'context-plan': contextPlan,
   'assistant-message': z.strictObject({
+    item: count,
     step: count,
     content: z.array(assistantBlock),
     finish: z.enum(['stop', 'tool_calls', 'length', 'content_filter', 'other']),
@@ -167,6 +133,7 @@ const PROTOCOL = {
     files: z.array(z.strictObject({ kind: z.enum(['read', 'wrote']), path: z.string() })).optional(),
   }),
   'evidence-body': z.strictObject({ evidence: z.string(), content: z.string() }),
+  ...ITEM_RECORDS,
   ...JUDGING_RECORDS,
   ...SURFACE_RECORDS,
   presentation,
@@ -212,6 +179,10 @@ const PROTOCOL = {
     steps: count,
     /** Left out where a turn was closed without one: it then gets a provisional card when it is read. */
     card: turnCard.optional(),
+    /** Its items, oldest first. Left out where it never began. */
+    items: z.array(itemEntry).exactOptional(),
+    /** Where its requests stood to the model's window. Left out where none was answered. */
+    measure: lastMeasure.exactOptional(),
   }),
   erased: z.strictObject({ seq: count, digest: z.string() }),
 } as const;
@@ -262,7 +233,16 @@ const SCHEMAS = { ...PROTOCOL, ...DISPLAY, ...FORENSIC } as const;
 
 export type RecordKind = keyof typeof SCHEMAS;
 export type BodyOf<K extends RecordKind> = z.infer<(typeof SCHEMAS)[K]>;
+/** Kinds that open an item: its number is minted as they are written, never by who drafts them. */
+export const MINTING_KINDS = ['turn-context', 'assistant-message'] as const;
+export type MintingKind = (typeof MINTING_KINDS)[number];
+/** A record's body before it is written. */
+export type DraftBody<K extends RecordKind> = K extends MintingKind ? Omit<BodyOf<K>, 'item'> : BodyOf<K>;
 export type RecordDraft = {
+  [K in RecordKind]: { readonly kind: K; readonly body: DraftBody<K>; readonly turnId: string | null };
+}[RecordKind];
+/** A draft whose item has its number. */
+export type MintedDraft = {
   [K in RecordKind]: { readonly kind: K; readonly body: BodyOf<K>; readonly turnId: string | null };
 }[RecordKind];
 

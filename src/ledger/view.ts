@@ -6,15 +6,17 @@ import type { AssistantBlock, InputBlock, ToolCallBlock } from './blocks.ts';
 import { TurnwrightError } from './errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from './kinds.ts';
 import type { Presentation } from './presentation.ts';
+import type {
+  EvictionView,
+  MeasureView,
+  OverLength,
+  PressureView,
+  RecordView,
+  StepView,
+  TurnView,
+} from './turn-view.ts';
 
-/** What the fold needs of a stored record; `body` is its parsed content. */
-export interface RecordView {
-  readonly seq: number;
-  readonly kind: string;
-  readonly class: string;
-  readonly turnId: string | null;
-  readonly body: unknown;
-}
+export type * from './turn-view.ts';
 
 /** What a closed turn renders from; its other records change nothing in a request. */
 export const RENDERED_KINDS: readonly RecordKind[] = [
@@ -29,60 +31,34 @@ export const RENDERED_KINDS: readonly RecordKind[] = [
   'turn-closed',
 ];
 
-/** A prompt that a leg refused as too long. */
-export type OverLength = Extract<BodyOf<'capacity-feedback'>, { reason: 'over-length' }>;
-
-export interface StepView {
-  readonly step: number;
-  readonly seq: number;
-  readonly content: readonly AssistantBlock[];
-  readonly finish: BodyOf<'assistant-message'>['finish'];
-  /** The reply at a provider that keeps it. */
-  readonly kept: BodyOf<'assistant-message'>['kept'] | null;
-  /** By call index; a call not answered yet has no entry. */
-  readonly results: ReadonlyMap<number, BodyOf<'tool-result'>>;
-  /** Set when the reply was sent back: it is discarded, the nudge stands in its place. */
-  readonly nudge: BodyOf<'nudge'> | null;
-}
-
-export interface TurnView {
-  readonly turnId: string;
-  readonly number: number;
-  readonly input: readonly InputBlock[];
-  readonly context: BodyOf<'turn-context'> | null;
-  readonly reading: BodyOf<'reading'> | null;
-  /** The newest plan: frozen for the turn unless an over-length reply replaced it. */
-  readonly plan: BodyOf<'context-plan'> | null;
-  readonly rejections: readonly OverLength[];
-  readonly steps: readonly StepView[];
-  /** Messages for the running turn, in the order they came. */
-  readonly steering: readonly (readonly InputBlock[])[];
-  /** Which step took up the messages up to which. */
-  readonly steered: readonly BodyOf<'turn-steered'>[];
-  /** What its checks found, in order. */
-  readonly findings: readonly BodyOf<'finding'>[];
-  /** The system's answer, where a check closed the turn: the reply of its step does not stand. */
-  readonly statement: BodyOf<'statement'> | null;
-  /** How the prefix grew, in order. */
-  readonly growths: readonly BodyOf<'surface-grown'>[];
-  /** Cards in the order they were made. */
-  readonly presentations: readonly Presentation[];
-  /** The newest reset of this turn, with the record it stands in. */
-  readonly reset: (BodyOf<'reset'> & { readonly seq: number }) | null;
-  readonly metadata: BodyOf<'turn-accepted'>['metadata'];
-  /** What the turn may cost at most; null where nobody said. */
-  readonly budget: BodyOf<'turn-accepted'>['budget'] | null;
-  /** What its calls were billed so far, as far as they could be priced. */
-  readonly spent: { readonly microUsd: number; readonly tokens: number };
-  readonly closed: BodyOf<'turn-closed'> | null;
-  readonly lastSeq: number;
-}
+/** The same where a closed turn goes on being sent as its steps were. */
+export const RESENT_KINDS: readonly RecordKind[] = [
+  ...RENDERED_KINDS,
+  'turn-context',
+  'reading',
+  'pressure-told',
+];
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type StepDraft = Mutable<Omit<StepView, 'results'>> & { results: Map<number, BodyOf<'tool-result'>> };
 type TurnDraft = Mutable<
-  Omit<TurnView, 'steps' | 'rejections' | 'steering' | 'steered' | 'presentations' | 'findings' | 'growths'>
+  Omit<
+    TurnView,
+    | 'steps'
+    | 'rejections'
+    | 'steering'
+    | 'steered'
+    | 'presentations'
+    | 'evictions'
+    | 'measures'
+    | 'pressures'
+    | 'findings'
+    | 'growths'
+  >
 > & {
+  pressures: PressureView[];
+  evictions: EvictionView[];
+  measures: MeasureView[];
   presentations: Presentation[];
   findings: BodyOf<'finding'>[];
   growths: BodyOf<'surface-grown'>[];
@@ -117,8 +93,9 @@ export function foldTurn(records: readonly RecordView[]): TurnView {
 
 function openTurn(record: RecordView): TurnDraft {
   const body = record.body as BodyOf<'turn-accepted'>;
-  const { number, input, metadata, budget = null } = body;
-  return { ...blank(number), turnId: record.turnId ?? '', input, metadata, budget, lastSeq: record.seq };
+  const { number, input, metadata, budget = null, imported = false } = body;
+  const turnId = record.turnId ?? '';
+  return { ...blank(number), turnId, input, imported, metadata, budget, lastSeq: record.seq };
 }
 
 /** A turn nobody asked yet. */
@@ -130,11 +107,14 @@ function blank(number: number): TurnDraft {
   return {
     turnId: '',
     number,
+    item: null,
+    imported: false,
     input: [],
     context: null,
     reading: null,
     plan: null,
     rejections: [],
+    rejectedSeq: 0,
     steps: [],
     steering: [],
     steered: [],
@@ -142,6 +122,9 @@ function blank(number: number): TurnDraft {
     statement: null,
     growths: [],
     presentations: [],
+    evictions: [],
+    measures: [],
+    pressures: [],
     reset: null,
     metadata: undefined,
     budget: null,
@@ -154,7 +137,7 @@ function blank(number: number): TurnDraft {
 function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): void {
   switch (kind) {
     case 'turn-context':
-      turn.context = record.body as BodyOf<'turn-context'>;
+      beginTurn(turn, record.body as BodyOf<'turn-context'>);
       return;
     case 'reading':
       turn.reading = record.body as BodyOf<'reading'>;
@@ -163,26 +146,20 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
       turn.plan = record.body as BodyOf<'context-plan'>;
       return;
     case 'capacity-feedback':
-      learn(turn, record.body as BodyOf<'capacity-feedback'>);
+      learn(turn, record.body as BodyOf<'capacity-feedback'>, record.seq);
       return;
     case 'work-receipt':
-      spend(turn, record.body as BodyOf<'work-receipt'>);
+      account(turn, record.body as BodyOf<'work-receipt'>, record.seq);
       return;
-    case 'assistant-message': {
-      const { step, content, finish, kept = null } = record.body as BodyOf<'assistant-message'>;
-      turn.steps.push({ step, seq: record.seq, content, finish, kept, results: new Map(), nudge: null });
+    case 'assistant-message':
+      openStep(turn, record.body as BodyOf<'assistant-message'>, record.seq);
       return;
-    }
-    case 'tool-result': {
-      const result = record.body as BodyOf<'tool-result'>;
-      stepOf(turn, record, result.step).results.set(result.index, result);
+    case 'tool-result':
+      answerCall(turn, record);
       return;
-    }
-    case 'nudge': {
-      const nudge = record.body as BodyOf<'nudge'>;
-      stepOf(turn, record, nudge.step).nudge = nudge;
+    case 'nudge':
+      sendBack(turn, record);
       return;
-    }
     case 'finding':
       turn.findings.push(record.body as BodyOf<'finding'>);
       return;
@@ -191,6 +168,12 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
       return;
     case 'surface-grown':
       turn.growths.push(record.body as BodyOf<'surface-grown'>);
+      return;
+    case 'evicted':
+      turn.evictions.push({ ...(record.body as BodyOf<'evicted'>), seq: record.seq });
+      return;
+    case 'pressure-told':
+      turn.pressures.push({ ...(record.body as BodyOf<'pressure-told'>), seq: record.seq });
       return;
     case 'steering':
       turn.steering.push((record.body as BodyOf<'steering'>).input);
@@ -212,8 +195,35 @@ function applyRecord(turn: TurnDraft, record: RecordView, kind: RecordKind): voi
   }
 }
 
-function learn(turn: TurnDraft, feedback: BodyOf<'capacity-feedback'>): void {
-  if (feedback.reason === 'over-length') turn.rejections.push(feedback);
+function beginTurn(turn: TurnDraft, { item, ...context }: BodyOf<'turn-context'>): void {
+  turn.item = item;
+  turn.context = context;
+}
+
+function openStep(turn: TurnDraft, message: BodyOf<'assistant-message'>, seq: number): void {
+  const { item, step, content, finish, kept = null } = message;
+  turn.steps.push({ item, step, seq, content, finish, kept, results: new Map(), nudge: null });
+}
+
+function answerCall(turn: TurnDraft, record: RecordView): void {
+  const result = record.body as BodyOf<'tool-result'>;
+  stepOf(turn, record, result.step).results.set(result.index, result);
+}
+
+function sendBack(turn: TurnDraft, record: RecordView): void {
+  const nudge = record.body as BodyOf<'nudge'>;
+  stepOf(turn, record, nudge.step).nudge = nudge;
+}
+
+function learn(turn: TurnDraft, feedback: BodyOf<'capacity-feedback'>, seq: number): void {
+  if (feedback.reason !== 'over-length') return;
+  turn.rejections.push(feedback);
+  turn.rejectedSeq = seq;
+}
+
+function account(turn: TurnDraft, receipt: BodyOf<'work-receipt'>, seq: number): void {
+  spend(turn, receipt);
+  measure(turn, receipt, seq);
 }
 
 function spend(turn: TurnDraft, receipt: BodyOf<'work-receipt'>): void {
@@ -224,6 +234,14 @@ function spend(turn: TurnDraft, receipt: BodyOf<'work-receipt'>): void {
       ? 0
       : billed.inputTokens + billed.cacheReadTokens + billed.cacheWriteTokens + billed.outputTokens;
   turn.spent = { microUsd: turn.spent.microUsd + (microUsd ?? 0), tokens: turn.spent.tokens + tokens };
+}
+
+/** Only what a provider said of a whole request it answered. */
+function measure(turn: TurnDraft, receipt: BodyOf<'work-receipt'>, seq: number): void {
+  const { usage, purpose, settlement, cache, leg } = receipt;
+  if (usage === null || purpose !== 'step' || settlement !== 'answered' || cache?.request === 'hit') return;
+  const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  turn.measures.push({ leg, tokens: Math.round(tokens), seq });
 }
 
 function stepOf(turn: TurnDraft, record: RecordView, step: number): StepDraft {

@@ -6,6 +6,8 @@ import { isIdleForGood, MAX_FAILING_BATCHES, refusedCard, textVerdict } from './
 const MAX_EMPTY_IN_A_ROW = 2;
 /** Replans after the provider refused the prompt as too long. */
 const MAX_OVER_LENGTH = 1;
+/** The same where each of them takes a span out of the history: half of it, and half of that. */
+const MAX_CUTS = 4;
 /** Handoffs for one turn. */
 const MAX_RESETS = 1;
 /** Packets built for one turn before it goes on without. */
@@ -47,11 +49,14 @@ export const TURN_GUARDS = {
     context.facts?.kind === 'packet-wanted' &&
     'output' in event &&
     (event.output as SummaryOutput).to < context.facts.from,
-  isOverLength: ({ context }: Asked) =>
-    context.facts?.kind === 'over-length' && context.overLength < MAX_OVER_LENGTH,
+  isOverLength: ({ context: { facts, overLength } }: Asked) => {
+    if (facts?.kind !== 'over-length') return false;
+    return facts.leaves === undefined ? overLength < MAX_OVER_LENGTH : facts.leaves && overLength < MAX_CUTS;
+  },
   // What a lower profile did not help, a reset may.
   wantsReset: ({ context }: Asked) =>
-    (context.facts?.kind === 'reset-wanted' || context.facts?.kind === 'over-length') &&
+    (context.facts?.kind === 'reset-wanted' ||
+      (context.facts?.kind === 'over-length' && context.facts.leaves === undefined)) &&
     context.resets < MAX_RESETS,
   failsForGood: ({ context }: Asked) => context.failingInARow >= MAX_FAILING_BATCHES,
   isOverBudget: ({ context }: Asked) => context.facts?.kind === 'budget-spent',

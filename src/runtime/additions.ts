@@ -23,6 +23,10 @@ export interface Additions {
 
 export function addTo(builder: CommitBuilder, head: string, turn: string | null, additions: Additions): void {
   const seqs = additions.drafts.map((draft) => builder.append(head, draft));
+  additions.drafts.forEach((draft, place) => {
+    if (draft.kind === 'evicted')
+      builder.lists.evictions.push({ head, seq: seqs[place] ?? 0, ...draft.body });
+  });
   for (const { draft, ordinal, tool } of additions.evidence ?? []) {
     builder.lists.evidence.push({ ordinal, tool, seq: seqs[draft] ?? 0, turn: turn ?? '' });
   }

@@ -1,17 +1,23 @@
 /** The close of a turn and the start of the one behind it, in the commit of the event that ends it. */
 import { renderFull } from '../context/assemble/full-record.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
-import type { IndexedTurn } from '../context/plan/contract.ts';
+import { itemEntries } from '../context/evict/render.ts';
+import type { IndexedTurn, TurnRange } from '../context/plan/contract.ts';
 import { termsOfCard } from '../context/relevance/terms.ts';
 import { buildCard } from '../context/turn-card.ts';
-import type { ActorState, Loaded, RawRecord } from '../db/contract.ts';
+import type { ActorState, EvictionRow, Loaded, RawRecord } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
+import type { ItemEntry } from '../ledger/items.ts';
 import { canonicalJson } from '../ledger/json.ts';
+import type { BodyOf } from '../ledger/kinds.ts';
 import type { TurnCard } from '../ledger/turn-card.ts';
+import type { TurnView } from '../ledger/view.ts';
 import type { CloseParams } from '../machines/turn-context.ts';
 import { type HopContext, type MachineEvent, type Place, stepActor } from './actor.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import { type HeadItems, type TurnItems, turnItems } from './head-items.ts';
 import { presentAnswer, viewOf } from './in-hop.ts';
+import { lastMeasure } from './pressure.ts';
 import type { SessionConfig } from './sessions.ts';
 import { findMachine } from './snapshot.ts';
 
@@ -22,6 +28,8 @@ export interface EventHop {
   readonly records: readonly RawRecord[] | null;
   /** The session's settings; null when they were not at hand, and calls without a job then ask for them. */
   readonly config: SessionConfig | null;
+  /** What the requests of the head carry; null when it was not read, and calls that edit it then ask for it. */
+  readonly items: HeadItems | null;
 }
 
 /** A turn as it renders from its close on. */
@@ -31,6 +39,10 @@ export interface ClosedTurn {
   readonly piece: Rendered;
   readonly card: TurnCard;
   readonly indexed: IndexedTurn;
+  /** Spans that left the requests while it ran. */
+  readonly evictions: readonly EvictionRow[];
+  /** Its items, where the session sends them on; else null. */
+  readonly items: TurnItems | null;
 }
 
 /** Writes the outcome and the turn's card, and starts the turn that waits behind it. */
@@ -44,14 +56,19 @@ export function closeTurn(
   const { outcome, reason, steps } = closes;
   const before = viewOf(hop.records ?? [], builder, place.turn);
   const answered = presentAnswer(builder, context.cards, before, place);
-  const view = { ...answered, closed: { outcome, reason, steps } };
+  const measure = measured(answered, hop);
+  const view = { ...answered, closed: { outcome, reason, steps, ...measure } };
   const piece = rendered(renderFull(view));
   const card = buildCard(view, piece.bytes);
-  const closedSeq = builder.append(place.head, {
-    kind: 'turn-closed',
-    turnId: place.turn,
-    body: { outcome, reason, steps, card },
-  });
+  const entries = itemEntries(view);
+  const body = {
+    outcome,
+    reason,
+    steps,
+    card,
+    ...(entries.length === 0 ? {} : { items: entries }),
+    ...measure,
+  };
   const terms = termsOfCard(card);
   const { fullBytes, cardBytes, links, number } = card;
   builder.lists.turnChanges.push({
@@ -60,25 +77,59 @@ export function closeTurn(
     outcome,
     reason,
     steps,
-    closedSeq,
+    closedSeq: builder.append(place.head, { kind: 'turn-closed', turnId: place.turn, body }),
     fullBytes,
     cardBytes,
+    ...itemRange(entries),
     terms: Buffer.from(terms).toString('base64'),
   });
   builder.lists.edges.push(...links.map((link, ordinal) => ({ ...link, turn: place.turn, ordinal })));
-  const indexed = { number, fullBytes, cardBytes, terms, links };
-  const closed = { head: place.head, number, piece, card, indexed };
-  if (hop.loaded.turn?.status !== 'running') return closed;
-  const { next } = hop.loaded;
-  builder.lists.heads.push({ head: place.head, openTurn: next?.turn ?? null });
-  if (next !== null)
-    startTurn(builder, context, next, {
-      actor: next.actor,
-      turn: next.turn,
-      head: place.head,
-      priority: next.priority,
-    });
+  const indexed = { number, items: rangeOf(entries), fullBytes, cardBytes, terms, links };
+  const closed = {
+    head: place.head,
+    number,
+    piece,
+    card,
+    indexed,
+    evictions: view.evictions,
+    items: sentOn(view, hop),
+  };
+  if (hop.loaded.turn?.status === 'running') startNext(builder, context, hop, place.head);
   return closed;
+}
+
+/** The turn that waits behind one that ran. */
+function startNext(builder: CommitBuilder, context: HopContext, { loaded }: EventHop, head: string): void {
+  const { next } = loaded;
+  builder.lists.heads.push({ head, openTurn: next?.turn ?? null });
+  if (next === null) return;
+  const { actor, turn, priority } = next;
+  startTurn(builder, context, next, { actor, turn, head, priority });
+}
+
+function rangeOf(entries: readonly ItemEntry[]): TurnRange | null {
+  const [first, last] = [entries[0], entries.at(-1)];
+  return first === undefined || last === undefined ? null : { from: first.item, to: last.item };
+}
+
+function itemRange(entries: readonly ItemEntry[]): {
+  readonly firstItem?: number;
+  readonly lastItem?: number;
+} {
+  const range = rangeOf(entries);
+  return range === null ? {} : { firstItem: range.from, lastItem: range.to };
+}
+
+/** A session that sends its turns on as they were keeps what this one comes to. */
+function sentOn(view: TurnView, { config }: EventHop): TurnItems | null {
+  if (view.plan?.policy !== 'evict' || config === null) return null;
+  return turnItems(view, config.workContract ?? null);
+}
+
+/** Where its newest request stood, and whether the model knows. */
+function measured(view: TurnView, { loaded }: EventHop): Pick<BodyOf<'turn-closed'>, 'measure'> {
+  const measure = view.plan?.policy === 'evict' ? lastMeasure(view, loaded.session.leg) : null;
+  return measure === null ? {} : { measure };
 }
 
 /** A turn of a version that is not known here is started, and its machine's first event left for a worker that knows it. */

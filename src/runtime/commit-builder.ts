@@ -1,7 +1,7 @@
 /** Gathers what one hop changes. Pure: the chain is computed when the hop is built. */
 import type { Commit, SessionHead } from '../db/contract.ts';
 import { chainRecords, type PlacedDraft } from '../ledger/chain.ts';
-import type { RecordDraft } from '../ledger/kinds.ts';
+import type { MintedDraft, RecordDraft } from '../ledger/kinds.ts';
 import { usageOf } from '../ledger/usage.ts';
 
 type Lists = {
@@ -32,6 +32,9 @@ export class CommitBuilder {
     prefixes: [],
     vectors: [],
     resets: [],
+    evictions: [],
+    segments: [],
+    cleared: [],
   };
   settle: Commit['settle'];
   create: Commit['create'];
@@ -45,12 +48,14 @@ export class CommitBuilder {
   #nextTurn: number;
   #nextEvidence: number;
   #nextPresentation: number;
+  #nextItem: number;
 
   constructor(session: SessionHead) {
     this.session = session;
     this.#nextTurn = session.nextTurn;
     this.#nextEvidence = session.nextEvidence;
     this.#nextPresentation = session.nextPresentation;
+    this.#nextItem = session.nextItem;
     this.prefix = session.prefix;
     this.epoch = session.epoch;
     this.#profileAt = session.profileAt;
@@ -59,7 +64,7 @@ export class CommitBuilder {
   /** Returns the sequence number the record will have. */
   append(headId: string, draft: RecordDraft): number {
     if (draft.kind === 'capacity-probe') this.#profileAt = Math.max(this.#profileAt, draft.body.probedAt);
-    this.#drafts.push({ headId, draft });
+    this.#drafts.push({ headId, draft: this.#minted(draft) });
     return this.session.nextSeq + this.#drafts.length - 1;
   }
 
@@ -81,10 +86,22 @@ export class CommitBuilder {
   }
 
   /** Drafts of one turn so far, in order, with the sequence numbers they will have. */
-  draftsOf(turnId: string): readonly { readonly seq: number; readonly draft: RecordDraft }[] {
+  draftsOf(turnId: string): readonly { readonly seq: number; readonly draft: MintedDraft }[] {
     return this.#drafts.flatMap(({ draft }, index) =>
       draft.turnId === turnId ? [{ seq: this.session.nextSeq + index, draft }] : [],
     );
+  }
+
+  /** The number that the next item gets. */
+  get nextItem(): number {
+    return this.#nextItem;
+  }
+
+  #minted(draft: RecordDraft): MintedDraft {
+    if (draft.kind === 'turn-context') return { ...draft, body: { ...draft.body, item: this.#nextItem++ } };
+    if (draft.kind === 'assistant-message')
+      return { ...draft, body: { ...draft.body, item: this.#nextItem++ } };
+    return draft;
   }
 
   build(): Commit {
@@ -102,6 +119,7 @@ export class CommitBuilder {
       nextTurn: this.#nextTurn,
       nextEvidence: this.#nextEvidence,
       nextPresentation: this.#nextPresentation,
+      nextItem: this.#nextItem,
       prefix: this.prefix,
       epoch: this.epoch,
       profileAt: this.#profileAt,

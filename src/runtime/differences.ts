@@ -17,6 +17,8 @@ export type ProjectedTable =
   | 'presentations'
   | 'prefixes'
   | 'turn_vectors'
+  | 'evictions'
+  | 'segments'
   | 'usage'
   | 'actors'
   | 'side_calls'
@@ -50,6 +52,8 @@ export function differences(stored: SessionState | null, projected: Projected): 
     ...compare('presentations', ({ ordinal }) => `p${ordinal}`, stored?.presentations, records.presentations),
     ...compare('prefixes', ({ digest }) => digest, stored?.prefixes, records.prefixes),
     ...compare('turn_vectors', ({ turn, model }) => `${turn}/${model}`, stored?.vectors, records.vectors),
+    ...compare('evictions', ({ head, seq }) => `${head}/${seq}`, stored?.evictions, records.evictions),
+    ...compare('segments', ({ head, ordinal }) => `${head}/${ordinal}`, stored?.segments, records.segments),
     ...compare('usage', usageKey, stored?.usage, records.usage),
   ];
   for (const [actor, made] of actors) found.push(...compareActor(stored, actor, made, records));

@@ -6,7 +6,7 @@ import type { TurnIndex } from '../context/relevance/turn-index.ts';
 import { shortAnswer } from '../context/turn-card.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
-import { finalAnswer } from '../ledger/view.ts';
+import { finalAnswer, type TurnView } from '../ledger/view.ts';
 import type { HeadIndexes } from './head-index.ts';
 import { foldRecords, type TurnCache } from './turn-cache.ts';
 
@@ -45,9 +45,8 @@ export async function earlierAnswer(
   const behind = reset === null ? 0 : (await deps.turns.reset(place, reset)).behind;
   const number = newestHolding(index, saidHash(said), behind);
   if (number === null) return null;
-  const id = await deps.store.turnId(place, place.head, number);
-  if (id === null) return null;
-  const view = foldRecords(await deps.store.turnRecords(place, id));
+  const view = await viewAt(deps, place, number);
+  if (view === null) return null;
   const asked = view.input.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('');
   const sameThread = threadOf(index, place.continues) === threadOf(index, number);
   return { number, answer: finalAnswer(view) ?? '', asked, sameThread };
@@ -81,11 +80,17 @@ async function figureOf(deps: EarlierDeps, place: OpenPlace, number: number): Pr
   if (carded === undefined) return null;
   const { presentations, narration } = carded.card;
   const text = [...presentations.map(({ digest }) => digest), narration].find((one) => HAS_FIGURE.test(one));
-  const id = text === undefined ? null : await deps.store.turnId(place, place.head, number);
-  if (text === undefined || id === null) return null;
-  const { context, statement, findings } = foldRecords(await deps.store.turnRecords(place, id));
+  const view = text === undefined ? null : await viewAt(deps, place, number);
+  if (text === undefined || view === null) return null;
+  const { context, statement, findings } = view;
   if (statement !== null) return findings.findLast(({ figure }) => figure !== undefined)?.figure ?? null;
   return { text: text.slice(0, FIGURE_CHARS), turn: number, utc: context?.utc ?? '' };
+}
+
+async function viewAt({ store }: EarlierDeps, place: OpenPlace, number: number): Promise<TurnView | null> {
+  const at = await store.turnAt(place, place.head, number);
+  if (at === null) return null;
+  return foldRecords(await store.turnRecords({ ...place, session: at.session }, at.turn));
 }
 
 async function indexOf({ indexes }: EarlierDeps, { head, epoch, number, ...ref }: OpenPlace) {

@@ -3,7 +3,7 @@
  * queue. A lost race loads again; nothing is locked while a transition runs.
  */
 import type { Cards } from '../context/cards/registry.ts';
-import type { ActorRef, Commit, EventRow, Loaded, NextTurn, RawRecord, Store } from '../db/contract.ts';
+import type { ActorRef, Commit, Loaded, NextTurn, RawRecord, Store } from '../db/contract.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { DRAIN_CHILD } from '../ledger/ids.ts';
@@ -16,10 +16,13 @@ import type { Admission } from './admission.ts';
 import type { ClosedTurn, EventHop } from './close.ts';
 import { CommitBuilder } from './commit-builder.ts';
 import { HeadIndexes } from './head-index.ts';
+import { type HeadItems, HeadItemsReader } from './head-items.ts';
 import { buildHop, endParked } from './hop.ts';
 import { KnownTurns } from './known-turns.ts';
-import { SessionConfigs } from './sessions.ts';
+import { endsParked, park, waiting } from './parking.ts';
+import { type SessionConfig, SessionConfigs } from './sessions.ts';
 import { findMachine } from './snapshot.ts';
+import { foldRecords, type TurnCache } from './turn-cache.ts';
 
 /** Lost races on one session before the caller is told to come back. */
 const MAX_RACES = 50;
@@ -64,8 +67,8 @@ export interface EngineOptions {
   /** The cards and tools of the deployment. */
   readonly cards: Cards;
   readonly surface: ToolSurface;
-  /** After the commit that closed a turn. */
-  readonly onClosed?: (session: string, closed: ClosedTurn) => void;
+  /** What this process keeps of closed turns. */
+  readonly turns: TurnCache;
 }
 
 export class Engine {
@@ -75,6 +78,7 @@ export class Engine {
   readonly known = new KnownTurns();
   readonly configs: SessionConfigs;
   readonly indexes: HeadIndexes;
+  readonly items: HeadItemsReader;
   readonly #options: EngineOptions;
 
   constructor(options: EngineOptions) {
@@ -83,6 +87,7 @@ export class Engine {
     this.admission = options.admission;
     this.clock = options.clock;
     this.indexes = new HeadIndexes(options.store);
+    this.items = new HeadItemsReader(this.indexes, options.turns);
     this.configs = new SessionConfigs(options.store);
   }
 
@@ -115,13 +120,17 @@ export class Engine {
     if (ended) return this.#afterEnd(ref, loaded, delivery);
     let records = delivery.records ?? null;
     let config = this.configs.known(ref);
-    let built = this.#build(loaded, delivery, { records, config });
-    if (built === null) {
+    let built = this.#build(loaded, delivery, { records, config, items: null });
+    if (built === 'needs-records') {
       config ??= await this.configs.get(ref);
       records ??= await this.store.turnRecords(ref, loaded.actor.turn ?? '');
-      built = this.#build(loaded, delivery, { records, config });
+      built = this.#build(loaded, delivery, { records, config, items: null });
     }
-    if (built === null) throw new Error(`the hop of ${ref.actor} asked for records it was given`);
+    if (built === 'needs-items') {
+      const items = await this.#itemsOf(loaded, records ?? [], config);
+      built = this.#build(loaded, delivery, { records, config, items });
+    }
+    if (typeof built === 'string') throw new Error(`the hop of ${ref.actor} asked for records it was given`);
     if (delivery.orNothing === true && built.outcome !== 'applied') return built.outcome;
     const { commit, closed, outcome } = built;
     const result = await this.commit(commit, () => {
@@ -129,7 +138,7 @@ export class Engine {
       else this.known.moved({ loaded, records }, commit);
       if (closed === null) return;
       this.indexes.closed(ref.session, closed);
-      this.#options.onClosed?.(ref.session, closed);
+      this.#options.turns.keep(ref.session, closed);
     });
     return result === 'applied' ? outcome : result;
   }
@@ -139,6 +148,18 @@ export class Engine {
     const known = loaded === undefined ? null : this.known.get(ref.actor);
     if (known === null || known.loaded.session.nextSeq <= (loaded?.session.nextSeq ?? 0)) return delivery;
     return { ...delivery, ...known };
+  }
+
+  /** What the requests of the turn's head carry, as its records stand. */
+  async #itemsOf(
+    { session, turn }: Loaded,
+    records: readonly RawRecord[],
+    config: SessionConfig | null,
+  ): Promise<HeadItems> {
+    if (turn === null) throw new Error('a call of context belongs to a turn');
+    const open = foldRecords(records);
+    const place = { head: turn.head, epoch: session.epoch, before: turn.number };
+    return this.items.read({ ref: session, place, open, workContract: config?.workContract ?? null });
   }
 
   /** Leaves an event from outside to the `turn` pool. False when it was known, or its actor has ended. */
@@ -191,19 +212,19 @@ export class Engine {
     throw new TurnwrightError('busy', `Session ${ref.session} has too many writers at once. Try again.`);
   }
 
-  /** null when the event needs more of the turn or its session than was brought. */
+  /** A string says what more of the turn or its session the event needs than was brought. */
   #build(
     found: Loaded,
     delivery: Delivery,
-    { records, config }: Pick<EventHop, 'records' | 'config'>,
-  ): Built | null {
+    { records, config, items }: Pick<EventHop, 'records' | 'config' | 'items'>,
+  ): Built | 'needs-records' | 'needs-items' {
     const head = found.turn?.head ?? found.session.liveHead;
     const { builder, accepted } = this.#begin(found, head, delivery);
     const loaded = found.next === null ? { ...found, next: accepted } : found;
     const { actor } = loaded;
     if (actor.status === 'parked') {
-      if (records === null) return null;
-      const hop = { loaded, event: delivery, records, config };
+      if (records === null) return 'needs-records';
+      const hop = { loaded, event: delivery, records, config, items };
       return { ...endParked(builder, this.hopContext(), hop), outcome: 'applied' };
     }
     if (findMachine(this.#options.registry, actor.machine, actor.version) === null) {
@@ -211,8 +232,9 @@ export class Engine {
       return { commit: builder.build(), closed: null, outcome: 'left-for-other-version' };
     }
     try {
-      const built = buildHop(builder, this.hopContext(), { loaded, event: delivery, records, config });
-      return built.kind === 'needs-records' ? null : { ...built, outcome: 'applied' };
+      const hop = { loaded, event: delivery, records, config, items };
+      const built = buildHop(builder, this.hopContext(), hop);
+      return built.kind === 'commit' ? { ...built, outcome: 'applied' } : built.kind;
     } catch (error) {
       if (!(error instanceof TurnwrightError) || error.code !== 'snapshot_refused') throw error;
       const kept = this.#begin(loaded, head, delivery);
@@ -263,28 +285,4 @@ export class Engine {
     });
     return result === 'applied' ? 'ended' : result;
   }
-}
-
-function endsParked(loaded: Loaded, delivery: Delivery): boolean {
-  return loaded.actor.status === 'parked' && delivery.event.type === 'turn.cancel';
-}
-
-/** The refused event waits beside the actor, its call settled and its records kept: unparked, it applies. */
-function park(
-  builder: CommitBuilder,
-  loaded: Loaded,
-  head: string,
-  delivery: Delivery,
-  reason: string,
-): Commit {
-  const { actor, turn, machine, version, revision, snapshot } = loaded.actor;
-  builder.append(head, { kind: 'actor-parked', turnId: turn, body: { actor, reason } });
-  builder.lists.events.push(waiting(actor, delivery));
-  const change = { actor, turn, machine, version, base: revision, revision: revision + 1, snapshot };
-  builder.lists.actors.push({ ...change, status: 'parked', parkedReason: reason });
-  return builder.build();
-}
-
-function waiting(actor: string, { id, event }: Delivery): EventRow {
-  return { actor, id, event: JSON.stringify(event), revision: null, digest: null };
 }

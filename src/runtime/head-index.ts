@@ -6,6 +6,7 @@
 import type { IndexedTurn } from '../context/plan/contract.ts';
 import { TurnIndex } from '../context/relevance/turn-index.ts';
 import {
+  type EvictionRow,
   type IndexedTo,
   type IndexedTurnRow,
   type SessionRef,
@@ -19,12 +20,14 @@ import type { ClosedTurn } from './close.ts';
 const DEFAULT_LIMIT_BYTES = 128 * 1024 * 1024;
 /** Turns read at a time where a claim's first ones are not all. */
 const PAGE_TURNS = 2_048;
-const NOTHING: IndexedTo = { turn: 0, packetSeq: 0 };
+const NOTHING: IndexedTo = { turn: 0, recordSeq: 0 };
 
 export interface HeadIndex {
   readonly turns: TurnIndex;
   /** In the order in which they were stored. */
   readonly packets: readonly StoredPacketRow[];
+  /** In the order in which they were made; those of the sessions it was forked from first, as record 0. */
+  readonly evictions: readonly EvictionRow[];
   /** The record of the newest reset. */
   readonly reset: number | null;
 }
@@ -41,6 +44,7 @@ interface Entry {
   readonly epoch: number;
   readonly turns: TurnIndex;
   readonly packets: StoredPacketRow[];
+  readonly evictions: EvictionRow[];
   reset: number | null;
   bytes: number;
 }
@@ -74,9 +78,9 @@ export class HeadIndexes {
     const entry = this.#entryFor(ref.session, head, epoch);
     const known = indexedTo(entry);
     const fits = brought !== null && brought.after === known.turn;
-    const { turns, packets, reset } = fits ? brought : await this.#store.toPlan(ref, head, known);
+    const { turns, packets, evictions, reset } = fits ? brought : await this.#store.toPlan(ref, head, known);
     entry.reset = reset;
-    add(entry, packets);
+    add(entry, packets, evictions);
     append(entry, turns, before);
     for (let read = turns.length, limit = TO_PLAN_TURNS; read === limit; limit = PAGE_TURNS) {
       const after = indexedTo(entry).turn;
@@ -90,18 +94,19 @@ export class HeadIndexes {
   }
 
   /** A turn that this process just closed; where the one before it is not known, a later reading brings both. */
-  closed(session: string, { head, indexed }: ClosedTurn): void {
+  closed(session: string, { head, indexed, evictions }: ClosedTurn): void {
     const entry = this.#entries.get(session);
     if (entry === undefined || entry.head !== head) return;
     if (indexedTo(entry).turn !== indexed.number - 1) return;
     entry.turns.append(indexed);
+    add(entry, [], evictions);
     this.#weigh(session, entry);
   }
 
   #entryFor(session: string, head: string, epoch: number): Entry {
     const found = this.#entries.get(session);
     if (found !== undefined && found.head === head && found.epoch === epoch) return found;
-    return { head, epoch, turns: new TurnIndex(), packets: [], reset: null, bytes: 0 };
+    return { head, epoch, turns: new TurnIndex(), packets: [], evictions: [], reset: null, bytes: 0 };
   }
 
   #weigh(session: string, entry: Entry): void {
@@ -119,8 +124,9 @@ export class HeadIndexes {
   }
 }
 
-function indexedTo({ turns, packets }: HeadIndex): IndexedTo {
-  return { turn: turns.count === 0 ? 0 : turns.last, packetSeq: packets.at(-1)?.seq ?? 0 };
+function indexedTo({ turns, packets, evictions }: HeadIndex): IndexedTo {
+  const recordSeq = Math.max(packets.at(-1)?.seq ?? 0, evictions.at(-1)?.seq ?? 0);
+  return { turn: turns.count === 0 ? 0 : turns.last, recordSeq };
 }
 
 /** A turn that was cancelled while it waited closes before the one it waited for: it is indexed when its place comes. */
@@ -133,9 +139,11 @@ function append(entry: Entry, rows: readonly IndexedTurnRow[], before: number): 
   }
 }
 
-function add(entry: Entry, packets: readonly StoredPacketRow[]): void {
-  const { packetSeq } = indexedTo(entry);
-  entry.packets.push(...packets.filter(({ seq }) => seq > packetSeq));
+function add(entry: Entry, packets: readonly StoredPacketRow[], evictions: readonly EvictionRow[]): void {
+  const { recordSeq } = indexedTo(entry);
+  const isKnown = entry.evictions.length > 0;
+  entry.evictions.push(...evictions.filter(({ seq }) => seq > recordSeq || (seq === 0 && !isKnown)));
+  entry.packets.push(...packets.filter(({ seq }) => seq > recordSeq));
 }
 
 function indexedTurn({ terms, ...row }: IndexedTurnRow): IndexedTurn {

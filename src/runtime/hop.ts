@@ -7,6 +7,7 @@ import { canonicalJson } from '../ledger/json.ts';
 import { type HopContext, type Place, stepActor } from './actor.ts';
 import { type ClosedTurn, closeTurn, type EventHop } from './close.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import { editsContext } from './context-calls.ts';
 import { answerInHop, viewOf } from './in-hop.ts';
 import { stateAnswer } from './statement.ts';
 
@@ -16,7 +17,8 @@ export interface CommitHop {
   readonly closed: ClosedTurn | null;
 }
 
-export type BuiltHop = CommitHop | { readonly kind: 'needs-records' };
+/** `needs-items`: a call reads or edits what the requests of the head carry. */
+export type BuiltHop = CommitHop | { readonly kind: 'needs-records' | 'needs-items' };
 
 /** Adds the event's consequences to `builder`, which may hold a worker's own records already. */
 export function buildHop(builder: CommitBuilder, context: HopContext, hop: EventHop): BuiltHop {
@@ -41,8 +43,14 @@ export function buildHop(builder: CommitBuilder, context: HopContext, hop: Event
   if ((answers ?? states ?? closes) !== null && records === null) return { kind: 'needs-records' };
   if (answers !== null && config === null) return { kind: 'needs-records' };
   const own = { ...place, turn: actor.turn };
+  if (
+    answers !== null &&
+    hop.items === null &&
+    editsContext(viewOf(records ?? [], builder, own.turn), answers)
+  )
+    return { kind: 'needs-items' };
   if (answers !== null && config !== null)
-    answerInHop(builder, { ...context, config }, records ?? [], own, answers);
+    answerInHop(builder, { ...context, config, items: hop.items }, records ?? [], own, answers);
   if (states !== null) stateAnswer(builder, viewOf(records ?? [], builder, actor.turn), own, states);
   const closed = closes === null ? null : closeTurn(builder, context, hop, own, closes);
   return { kind: 'commit', commit: builder.build(), closed };

@@ -13,8 +13,10 @@ import type { BodyOf, ToolStatus } from '../ledger/kinds.ts';
 import type { Presentation } from '../ledger/presentation.ts';
 import { finalAnswer, foldTurn, type TurnView, toolCalls } from '../ledger/view.ts';
 import type { AnswerParams } from '../machines/turn-context.ts';
-import type { ToolSurface } from '../tools/surface.ts';
+import { CONTEXT, type ToolSurface } from '../tools/surface.ts';
 import type { CommitBuilder } from './commit-builder.ts';
+import { answerContextCall } from './context-calls.ts';
+import type { HeadItems } from './head-items.ts';
 import type { SessionConfig } from './sessions.ts';
 import { answerSurfaceCall } from './surface-calls.ts';
 
@@ -38,6 +40,7 @@ export interface AnswerContext {
   readonly cards: Cards;
   readonly surface: ToolSurface;
   readonly config: SessionConfig;
+  readonly items: HeadItems | null;
 }
 
 /** One call's result, and how it changes the prefix of the requests to come. */
@@ -66,7 +69,9 @@ export function answerInHop(
       kept !== undefined
         ? { status: 'withheld' as const, content: withheldText(kept.check, kept), growth: null }
         : context.cards.byTool(call.name) === undefined
-          ? answerSurfaceCall(call, { ...context, view, step })
+          ? call.name === CONTEXT
+            ? answerContext(builder, context, place, { view, call })
+            : answerSurfaceCall(call, { ...context, view, step })
           : answerCard(builder, context, place, { view, earlier, call, step, index, again });
     builder.append(place.head, {
       kind: 'tool-result',
@@ -85,6 +90,29 @@ export function answerInHop(
     if (growth !== null)
       builder.append(place.head, { kind: 'surface-grown', turnId: place.turn, body: growth });
   }
+}
+
+/** An edit lands at once: the next request goes without what left. */
+function answerContext(
+  builder: CommitBuilder,
+  { items, config }: AnswerContext,
+  { head, turn }: Place,
+  { view, call }: { readonly view: TurnView; readonly call: ToolCallBlock },
+): Answered {
+  if (items === null) throw new Error('a call of context needs the items of its head');
+  const made = builder.lists.evictions.map(({ seq, from, to, note, author }) => ({
+    seq,
+    from,
+    to,
+    note,
+    author,
+  }));
+  const { content, status, evicted } = answerContextCall(call.args, { items, view, made, leg: config.leg });
+  if (evicted !== null) {
+    const seq = builder.append(head, { kind: 'evicted', turnId: turn, body: evicted });
+    builder.lists.evictions.push({ head, seq, ...evicted });
+  }
+  return { status, content, growth: null };
 }
 
 interface CardAsked {

@@ -93,7 +93,17 @@ function afterCommit({ loaded, records }: Remembered, commit: Commit): Remembere
   const added = commit.records.flatMap((record): RawRecord[] =>
     record.turnId === null || record.turnId !== actor.turn ? [] : [record],
   );
-  const { nextSeq, lastDigest, nextTurn, nextEvidence, nextPresentation, prefix, epoch, profileAt } = commit;
+  const {
+    nextSeq,
+    lastDigest,
+    nextTurn,
+    nextEvidence,
+    nextPresentation,
+    nextItem,
+    prefix,
+    epoch,
+    profileAt,
+  } = commit;
   return {
     loaded: {
       ...loaded,
@@ -104,6 +114,7 @@ function afterCommit({ loaded, records }: Remembered, commit: Commit): Remembere
         nextTurn,
         nextEvidence,
         nextPresentation,
+        nextItem,
         prefix,
         epoch,
         profileAt,

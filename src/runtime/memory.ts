@@ -34,8 +34,11 @@ export function sessionMemory(
     evidenceIds: (limit) => store.evidenceIds(ref, limit),
     newestTurn: () => Promise.resolve(newest),
     turn: async (which) => {
-      const id = 'id' in which ? which.id : await store.turnId(ref, head, which.number);
-      return id === null ? null : remembered(store, ref, id, place);
+      const at =
+        'id' in which
+          ? { session: ref.session, turn: which.id }
+          : await store.turnAt(ref, head, which.number);
+      return at === null ? null : remembered(store, { ...ref, session: at.session }, at.turn, place);
     },
     presentation: (id) =>
       byOrdinal('p', id, async (ordinal) => {

@@ -16,6 +16,7 @@ import type { Placed } from '../intent/lineage.ts';
 import { scannedText } from '../intent/scanned.ts';
 import { type TurnView, visibleText } from '../ledger/view.ts';
 import type { HeadIndex, HeadIndexes } from './head-index.ts';
+import { HeadItemsReader } from './head-items.ts';
 import type { TurnCache } from './turn-cache.ts';
 import type { TurnVectors } from './turn-vectors.ts';
 
@@ -49,12 +50,14 @@ export interface Planned {
 }
 
 export class Planning {
+  readonly items: HeadItemsReader;
   readonly #indexes: HeadIndexes;
   readonly #turns: TurnCache;
   /** null where no embedding leg is configured. */
   readonly #vectors: TurnVectors | null;
 
   constructor(indexes: HeadIndexes, turns: TurnCache, vectors: TurnVectors | null = null) {
+    this.items = new HeadItemsReader(indexes, turns);
     this.#indexes = indexes;
     this.#turns = turns;
     this.#vectors = vectors;

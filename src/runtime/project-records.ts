@@ -16,6 +16,7 @@ import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from '../ledger/kinds.ts';
 import { UsageTotals } from '../ledger/usage.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
+import { segmentRows } from './segment-rows.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -30,7 +31,14 @@ type Readers = {
   readonly [K in RecordKind]?: (body: BodyOf<K>, record: StoredRecord, turn: string) => void;
 };
 
-const NOT_CLOSED = { closedSeq: null, fullBytes: null, cardBytes: null, terms: null } as const;
+const NOT_CLOSED = {
+  closedSeq: null,
+  fullBytes: null,
+  cardBytes: null,
+  firstItem: null,
+  lastItem: null,
+  terms: null,
+} as const;
 
 export class RecordProjector {
   readonly #session: Mutable<SessionRow> = {
@@ -43,6 +51,7 @@ export class RecordProjector {
     nextTurn: 1,
     nextEvidence: 1,
     nextPresentation: 1,
+    nextItem: 1,
     prefix: null,
     epoch: 0,
     profileAt: 0,
@@ -56,6 +65,8 @@ export class RecordProjector {
   readonly #presentations: Projections['presentations'][number][] = [];
   readonly #prefixes: Projections['prefixes'][number][] = [];
   readonly #vectors: Projections['vectors'][number][] = [];
+  readonly #segments = new Map<string, Projections['segments'][number]>();
+  readonly #evictions: Projections['evictions'][number][] = [];
   readonly #usage = new UsageTotals();
   readonly #parked = new Set<string>();
   readonly #retries = new Map<string, number>();
@@ -74,7 +85,22 @@ export class RecordProjector {
     },
     'turn-accepted': (body, record, turn) => this.#accept(record, turn, body),
     steering: (body, _, turn) => this.#addKey(turn, body),
-    'turn-context': (_, __, turn) => this.#start(turn),
+    'turn-context': ({ item }, _, turn) => {
+      this.#mint(item);
+      this.#start(turn);
+    },
+    'assistant-message': ({ item }) => this.#mint(item),
+    inherited: (body, { headId }) => this.#inherit(headId, body),
+    cleared: (_, { headId, seq }) => {
+      const head = this.#heads.get(headId);
+      if (head !== undefined)
+        Object.assign(head, { clearedSeq: seq, firstTurn: this.#session.nextTurn, reset: null });
+      for (const [key, { head: of }] of this.#segments) if (of === headId) this.#segments.delete(key);
+      this.#session.epoch += 1;
+    },
+    evicted: (body, { headId, seq }) => {
+      this.#evictions.push({ ...body, head: headId, seq });
+    },
     'turn-closed': (body, record, turn) => this.#close(record, turn, body),
     'tool-result': (body, record, turn) => this.#addEvidence(record, turn, body),
     'evidence-body': ({ evidence }, { seq }) => {
@@ -146,6 +172,8 @@ export class RecordProjector {
       presentations: this.#presentations,
       prefixes: this.#prefixes,
       vectors: this.#vectors,
+      evictions: this.#evictions,
+      segments: [...this.#segments.values()],
       usage: this.#usage.rows(),
       parked: this.#parked,
       retries: this.#retries,
@@ -153,7 +181,7 @@ export class RecordProjector {
   }
 
   #makeHead({ head, from, atSeq }: BodyOf<'head-created'>): void {
-    this.#heads.set(head, { head, from, atSeq, openTurn: null, reset: null });
+    this.#heads.set(head, { head, from, atSeq, openTurn: null, reset: null, clearedSeq: 0, firstTurn: 1 });
     if (this.#session.liveHead === '') this.#session.liveHead = head;
   }
 
@@ -163,6 +191,24 @@ export class RecordProjector {
     this.#turns.set(turn, { turn, head: headId, number, priority, ...state });
     this.#session.nextTurn = Math.max(this.#session.nextTurn, number + 1);
     this.#addKey(turn, body);
+  }
+
+  #inherit(head: string, { segments, next }: BodyOf<'inherited'>): void {
+    for (const row of segmentRows(head, segments)) this.#segments.set(`${head}/${row.ordinal}`, row);
+    const { turn, item, evidence, presentation } = next;
+    const numbers = {
+      nextTurn: turn,
+      nextItem: item,
+      nextEvidence: evidence,
+      nextPresentation: presentation,
+    };
+    Object.assign(this.#session, numbers);
+    const made = this.#heads.get(head);
+    if (made !== undefined) made.firstTurn = turn;
+  }
+
+  #mint(item: number): void {
+    this.#session.nextItem = Math.max(this.#session.nextItem, item + 1);
   }
 
   #addKey(turn: string, { asked: { key, digest } }: Pick<BodyOf<'turn-accepted'>, 'asked'>): void {
@@ -177,10 +223,17 @@ export class RecordProjector {
     if (head !== undefined) head.openTurn = turn;
   }
 
-  #close({ seq }: StoredRecord, turn: string, { outcome, reason, steps, card }: BodyOf<'turn-closed'>): void {
+  #close(
+    { seq }: StoredRecord,
+    turn: string,
+    { outcome, reason, steps, card, items = [] }: BodyOf<'turn-closed'>,
+  ): void {
     const row = this.#turns.get(turn);
     if (row === undefined) return;
     Object.assign(row, { status: 'closed', outcome, reason, steps, closedSeq: seq });
+    const [first, last] = [items[0], items.at(-1)];
+    if (first !== undefined && last !== undefined)
+      Object.assign(row, { firstItem: first.item, lastItem: last.item });
     if (card !== undefined) {
       const { fullBytes, cardBytes, links } = card;
       const terms = Buffer.from(termsOfCard(card)).toString('base64');

@@ -116,6 +116,8 @@ function restoration(
     keys: records.keys,
     evidence: records.evidence,
     packets: records.packets,
+    evictions: records.evictions,
+    segments: records.segments,
     edges: records.edges,
     presentations: records.presentations,
     prefixes: records.prefixes,

@@ -8,16 +8,19 @@ import { cardMessages, packetMessages } from '../context/assemble/packet-piece.t
 import type { Prefix } from '../context/assemble/prefix.ts';
 import { renderTail } from '../context/assemble/tail.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
-import { type CapacityProfile, FALLBACK_OUTPUT_RESERVE_TOKENS } from '../context/capacity/profile.ts';
+import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { countedPrefix, tokensOf } from '../context/capacity/tokens.ts';
 import { deterministicPacket } from '../context/packet/deterministic.ts';
 import { promptCeiling } from '../context/plan/budget.ts';
 import type { PlanOptions } from '../context/plan/contract.ts';
 import type { Claim, SessionRef, TurnPlace } from '../db/contract.ts';
 import type { Json } from '../ledger/json.ts';
-import type { BodyOf, RecordDraft } from '../ledger/kinds.ts';
+import type { BodyOf, Policy, RecordDraft } from '../ledger/kinds.ts';
 import type { TurnView } from '../ledger/view.ts';
+import { EvictRequests } from './evict-request.ts';
+import type { HeadItems } from './head-items.ts';
 import type { Planned, Planning } from './planning.ts';
+import { profileOf, replyTokens } from './request-size.ts';
 import type { TurnCache } from './turn-cache.ts';
 
 /** New turns of a packet that a turn waits for; a longer chain is summarised beside the turns. */
@@ -34,6 +37,7 @@ export interface RequestInput {
   /** Tools of the prefix that not every request of the session has. */
   readonly loaded?: readonly string[];
   readonly profile: CapacityProfile;
+  readonly policy: Policy;
   readonly options: PlanOptions;
   /** Tokens a reply may have at most; null leaves it to the profile. */
   readonly maxTokens: number | null;
@@ -67,12 +71,17 @@ export type PreparedRequest =
       readonly assembled: Assembled;
       readonly plan: PlanBody;
       readonly planDraft: RecordDraft | null;
+      /** The span that leaves with this request. */
+      readonly evicted: BodyOf<'evicted'> | null;
+      /** What it was made of; null where plans choose. */
+      readonly items: HeadItems | null;
     };
 
 /** A turn as a step of it saw it, and the plan it followed. */
 export interface SentFrom {
   readonly ref: SessionRef;
   readonly head: string;
+  readonly epoch: number;
   readonly open: TurnView;
   readonly plan: PlanBody;
   readonly prefix: Prefix;
@@ -83,13 +92,16 @@ export interface SentFrom {
 export class RequestBuilder {
   readonly #planning: Planning;
   readonly #turns: TurnCache;
+  readonly #evict: EvictRequests;
 
   constructor(planning: Planning, turns: TurnCache) {
     this.#planning = planning;
     this.#turns = turns;
+    this.#evict = new EvictRequests(planning.items);
   }
 
   async prepare(input: RequestInput): Promise<PreparedRequest> {
+    if (input.policy === 'evict') return this.#evict.prepare(input);
     const { claim, open, place, prefix, options, maxTokens, workContract } = input;
     const ref = claim.loaded.session;
     const frozen = standingPlan(open);
@@ -99,7 +111,8 @@ export class RequestBuilder {
       if (wanted !== null) return wanted;
     }
     const plan = frozen ?? planBody(input, planned);
-    const request = { ref, head: place.head, open, plan, prefix, maxTokens, workContract };
+    const { epoch } = claim.loaded.session;
+    const request = { ref, head: place.head, epoch, open, plan, prefix, maxTokens, workContract };
     const tail = planned === null ? await this.#tail(request) : planned.tail;
     const piece = planned?.open ?? rendered(renderOpen(open, tail));
     const outgrown = outgrows(request, options, piece.bytes, tail);
@@ -111,11 +124,14 @@ export class RequestBuilder {
       assembled: await this.#assemble(request, piece),
       plan,
       planDraft: frozen === null ? { kind: 'context-plan', turnId: open.turnId, body: plan } : null,
+      evicted: null,
+      items: null,
     };
   }
 
   /** The request of a step, from the records alone: what was sent once is the same bytes again. */
   async assemble(request: SentFrom): Promise<Assembled> {
+    if (request.plan.policy === 'evict') return this.#evict.assemble(request);
     return this.#assemble(request, rendered(renderOpen(request.open, await this.#tail(request))));
   }
 
@@ -185,10 +201,6 @@ export class RequestBuilder {
   }
 }
 
-export function profileOf(plan: PlanBody): CapacityProfile {
-  return plan.profile as unknown as CapacityProfile;
-}
-
 /** Only a measured ratio may take steps away from a turn or end it: an estimate lets the provider say. */
 function outgrows(
   { open, plan, prefix }: SentFrom,
@@ -256,22 +268,4 @@ function planBody(input: RequestInput, planned: Planned | null): PlanBody {
     rejections: open.rejections.length,
     profile: input.profile as unknown as Record<string, Json>,
   };
-}
-
-/** A ratio is a mean: a request may weigh so much more than it says. */
-const ESTIMATE_SLACK = 1.03;
-/** A reply that may fill the rest of the window leaves the estimate less room to be wrong in. */
-const LONG_REPLY_SLACK = 1.1;
-
-/**
- * The reply may take what the window leaves, up to the cap or what the model writes at most; the reserve in any case,
- * and at least one token.
- */
-function replyTokens(profile: CapacityProfile, cap: number | null, promptBytes: number): number {
-  const window = Math.min(profile.declaredWindow, profile.verifiedWindow ?? profile.declaredWindow);
-  const { outputReserve } = profile;
-  const most = cap ?? profile.maxOutput ?? Math.max(outputReserve, FALLBACK_OUTPUT_RESERVE_TOKENS);
-  const left = (slack: number): number => window - Math.ceil(slack * tokensOf(promptBytes, profile));
-  const reserved = Math.min(most, outputReserve, left(ESTIMATE_SLACK));
-  return Math.max(1, reserved, Math.min(most, left(LONG_REPLY_SLACK)));
 }

@@ -23,11 +23,13 @@ export async function retractLink(
   const { turn: number, kind, to } = retraction;
   return commitToSession(engine, ref, async (builder, { session }) => {
     const head = session.liveHead;
-    const [turn, [row]] = await Promise.all([
-      store.turnId(ref, head, number),
+    const [at, [row]] = await Promise.all([
+      store.turnAt(ref, head, number),
       store.indexedTurns(ref, head, number - 1, 1),
     ]);
     const links = row?.number === number ? row.links : [];
+    // A link of a turn that was inherited is the other session's to take back.
+    const turn = at?.session === ref.session ? at.turn : null;
     if (turn === null || !links.some((link) => link.kind === kind && link.to === to))
       throw linkNotFound(retraction, links);
     builder.append(head, { kind: 'link-retracted', turnId: null, body: retraction });

@@ -17,6 +17,12 @@ export interface SentDeps {
   readonly configs: Pick<SessionConfigs, 'get'>;
 }
 
+/** A turn in the session that is asked about. */
+export interface SentPlace {
+  readonly turn: string;
+  readonly head: string;
+}
+
 export interface SentRequest {
   readonly receipt: BodyOf<'work-receipt'>;
   /** Of the assembler that made the request. */
@@ -31,6 +37,7 @@ export interface SentRequest {
 const LOST = {
   erased: 'Records of the turn were erased: its requests cannot be made again.',
   unanswered: 'The prefix it was sent with had grown, and is kept only with an answer: none came.',
+  cleared: 'The session was cleared after it: what the request carried is not read any more.',
 } as const;
 
 interface Sent {
@@ -48,7 +55,7 @@ interface Sent {
 export async function rebuildSent(
   deps: SentDeps,
   ref: SessionRef,
-  { turn, head }: { readonly turn: string; readonly head: string },
+  { turn, head }: SentPlace,
   step: number,
 ): Promise<SentRequest | null> {
   const records = await deps.store.turnRecords(ref, turn);
@@ -104,7 +111,11 @@ async function assembleAgain(
   const [config, prefix] = await Promise.all([configs.get(ref), findPrefix(store, ref, digest)]);
   if (prefix === null) return 'unanswered';
   const { maxTokens, workContract } = sessionPlan(config);
-  return requests.assemble({ ref, head, open: foldRecords(before), plan, prefix, maxTokens, workContract });
+  const open = foldRecords(before);
+  const [state, at] = await Promise.all([store.loadSession(ref, null), store.turnAt(ref, head, open.number)]);
+  if (state === null || at === null) return 'cleared';
+  const { epoch } = state.session;
+  return requests.assemble({ ref, head, epoch, open, plan, prefix, maxTokens, workContract });
 }
 
 /** An erased body is null, whatever its type says. */

@@ -1,11 +1,13 @@
 /** What a session's settings say of its plans and of the tools it may call. */
 import type { PlanOptions } from '../context/plan/contract.ts';
 import { planOptions } from '../context/plan/options.ts';
+import type { Policy } from '../ledger/kinds.ts';
 import type { Tool } from '../tools/contract.ts';
 import { isAdmittedBy, type SurfaceTerms } from '../tools/surface.ts';
 import type { SessionConfig } from './sessions.ts';
 
 export interface SessionPlan {
+  readonly policy: Policy;
   readonly options: PlanOptions;
   /** Tokens a reply may have; null leaves it to the profile. */
   readonly maxTokens: number | null;
@@ -24,6 +26,7 @@ const SESSION_DEFAULTS: Partial<PlanOptions> = { steady: true, wholeShare: 0.5, 
 export function sessionPlan({ policy, workContract, locale }: SessionConfig): SessionPlan {
   const { maxTokens, ...chosen } = policy.options as Partial<PlanOptions> & { readonly maxTokens?: number };
   return {
+    policy: policy.name,
     options: planOptions({ ...SESSION_DEFAULTS, ...chosen }),
     maxTokens: maxTokens ?? null,
     workContract: workContract ?? null,
@@ -33,7 +36,7 @@ export function sessionPlan({ policy, workContract, locale }: SessionConfig): Se
 
 /** Which tools the session may call, and whether all of them are loaded from the start. */
 export function surfaceTerms({ tools, policy }: SessionConfig): SurfaceTerms {
-  return { tools, all: policy.options.surface === 'all' };
+  return { tools, all: policy.options.surface === 'all', evicts: policy.name === 'evict' };
 }
 
 /** An admitted tool may be called, loaded or not. */

@@ -1,5 +1,6 @@
 /** The stable prefix of a session's requests as settings, tools and what the session has loaded make it. Pure. */
 import { buildPrefix, type Prefix, prefixOf, type ServerListing } from '../context/assemble/prefix.ts';
+import { EVICTION } from '../context/evict/wording.ts';
 import type { ToolDefinition } from '../context/request.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
@@ -51,11 +52,13 @@ export function sessionPrefix(config: SessionConfig, surface: ToolSurface, start
     skills,
     servers: servers.map(plain),
     searches: start.searches,
+    evicts: terms.evicts,
   });
   return keptUnder(surface, key, () => {
     const may = (name: string): boolean => admitted.some((tool) => tool.name === name);
     const deferred = start.searches ? admitted.filter((tool) => !names.includes(tool.name)) : [];
     const sections = [
+      terms.evicts ? EVICTION : '',
       moreTools(waitingTools(admitted, terms), may(FIND_TOOLS)),
       may(ACTIVATE_SKILL) ? skillList(surface.skills.all) : '',
       may(MCP) ? serverList(surface.servers, servers) : '',

@@ -25,6 +25,7 @@ export async function createSession(
     nextTurn: 1,
     nextEvidence: 1,
     nextPresentation: 1,
+    nextItem: 1,
     prefix: null,
     epoch: 0,
     profileAt: 0,

@@ -35,6 +35,7 @@ export class SummariesAhead {
 
   /** `last` is what the step that ended the turn was made of. */
   async afterStep(ref: ActorRef, { claim, place, ...input }: RequestInput, plan: PlanBody): Promise<void> {
+    if (plan.policy !== 'plan') return;
     if (plan.packet === null && plan.spentTokens < HALF_FULL * plan.budgetTokens) return;
     const { epoch } = claim.loaded.session;
     // The tail of the next turn weighs about what this one's did; without it the packet would end too early.

@@ -9,10 +9,14 @@ import { cardLine, provisionalCard } from '../context/turn-card.ts';
 import type { RawRecord, SessionRef, Store } from '../db/contract.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import type { TurnCard } from '../ledger/turn-card.ts';
-import { foldTurn, type TurnView } from '../ledger/view.ts';
+import { foldTurn, RENDERED_KINDS, RESENT_KINDS, type TurnView } from '../ledger/view.ts';
 import type { ClosedTurn } from './close.ts';
+import { settledItems, type TurnItems } from './head-items.ts';
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** What an item takes beside its text. */
+const ITEM_BYTES = 256;
 
 /** A card with the line that stands for its turn. */
 export interface Carded {
@@ -21,7 +25,7 @@ export interface Carded {
 }
 
 interface Entry {
-  readonly value: Rendered | Carded | string;
+  readonly value: Rendered | Carded | TurnItems | string;
   readonly bytes: number;
 }
 
@@ -39,10 +43,29 @@ export class TurnCache {
   /** The whole turns of a head by number, both ends included, oldest first. */
   range(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Rendered[]> {
     return this.#range(`${ref.session}/${head}/full`, from, to, async (first, last) => {
-      const turns = await this.#store.history(ref, head, first, last);
+      const turns = await this.#store.history(ref, head, { from: first, to: last }, RENDERED_KINDS);
       return turns.map(({ number, records }): [number, Rendered, number] => {
         const piece = rendered(renderFull(foldRecords(records)));
         return [number, piece, piece.bytes];
+      });
+    });
+  }
+
+  /** Every item of a head's turns by number, both ends included, oldest first, as the policy `evict` sends it. */
+  items(
+    ref: SessionRef,
+    head: string,
+    {
+      from,
+      to,
+      workContract,
+    }: { readonly from: number; readonly to: number; readonly workContract: string | null },
+  ): Promise<readonly TurnItems[]> {
+    return this.#range(`${ref.session}/${head}/items`, from, to, async (first, last) => {
+      const turns = await this.#store.history(ref, head, { from: first, to: last }, RESENT_KINDS);
+      return turns.map(({ number, records }): [number, TurnItems, number] => {
+        const items = settledItems(foldRecords(records), workContract);
+        return [number, items, weighItems(items)];
       });
     });
   }
@@ -52,9 +75,9 @@ export class TurnCache {
     return this.#range(`${ref.session}/${head}/card`, from, to, async (first, last) => {
       const rows = await this.#store.closings(ref, head, first, last);
       return Promise.all(
-        rows.map(async ({ number, turn, body }): Promise<[number, Carded, number]> => {
+        rows.map(async ({ session, number, turn, body }): Promise<[number, Carded, number]> => {
           const stored = body === null ? undefined : parseBody('turn-closed', JSON.parse(body)).card;
-          const card = stored ?? (await this.#provisional(ref, turn));
+          const card = stored ?? (await this.#provisional({ ...ref, session }, turn));
           return [number, carded(card), weighCard(card)];
         }),
       );
@@ -62,9 +85,10 @@ export class TurnCache {
   }
 
   /** Keeps a turn that this process just closed. */
-  keep(session: string, { head, number, piece, card }: ClosedTurn): void {
+  keep(session: string, { head, number, piece, card, items }: ClosedTurn): void {
     this.#put(`${session}/${head}/full/${number}`, piece, piece.bytes);
     this.#put(`${session}/${head}/card/${number}`, carded(card), weighCard(card));
+    if (items !== null) this.#put(`${session}/${head}/items/${number}`, items, weighItems(items));
   }
 
   /** The text of the packet in record `seq`; null when it was erased. */
@@ -106,7 +130,7 @@ export class TurnCache {
   }
 
   /** Reads what is not known between the known ends of the range; `read` says what each weighs. */
-  async #range<T extends Rendered | Carded>(
+  async #range<T extends Rendered | Carded | TurnItems>(
     prefix: string,
     from: number,
     to: number,
@@ -154,6 +178,10 @@ export class TurnCache {
 
 export function foldRecords(records: readonly RawRecord[]): TurnView {
   return foldTurn(records.map((record) => ({ ...record, body: JSON.parse(record.body) as unknown })));
+}
+
+function weighItems({ pieces, rows }: TurnItems): number {
+  return pieces.reduce((sum, { bytes }) => sum + bytes, ITEM_BYTES * rows.length);
 }
 
 function carded(card: TurnCard): Carded {

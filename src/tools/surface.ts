@@ -8,6 +8,10 @@ import { NO_SKILLS, type SkillSet } from './skills/index.ts';
 export const FIND_TOOLS = 'find_tools';
 export const ACTIVATE_SKILL = 'activate_skill';
 export const MCP = 'mcp';
+/** Through which a model edits what its requests carry, where the session lets it. */
+export const CONTEXT = 'context';
+/** Through which it reads back what left. */
+export const TRANSCRIPT = 'transcript';
 
 /** All of it in a fixed order, whatever order it came in. */
 export interface ToolSurface {
@@ -26,6 +30,8 @@ export interface SurfaceTerms {
   readonly tools: readonly string[] | null;
   /** Everything is loaded from the start. */
   readonly all: boolean;
+  /** Items leave the requests: the session has the tools to edit them and to read them back, whatever it names. */
+  readonly evicts: boolean;
 }
 
 /** What is known when a turn starts of the tools it will want. */
@@ -66,8 +72,9 @@ export function createToolSurface(
   };
 }
 
-export function isAdmittedBy({ tools }: SurfaceTerms, { name }: Tool): boolean {
-  return tools === null || tools.includes(name);
+export function isAdmittedBy({ tools, evicts }: SurfaceTerms, { name }: Tool): boolean {
+  if (name === CONTEXT) return evicts;
+  return tools === null || tools.includes(name) || (evicts && name === TRANSCRIPT);
 }
 
 /** The tools a session may call, loaded or not, by name. */
@@ -77,7 +84,7 @@ export function admittedTools(surface: ToolSurface, terms: SurfaceTerms): readon
 
 /** Of the admitted tools those that wait to be needed: what is loaded in every request is not among them. */
 export function waitingTools(admitted: readonly Tool[], terms: SurfaceTerms): readonly Tool[] {
-  return loadsAll(terms) ? [] : admitted.filter((tool) => !tool.alwaysLoaded);
+  return loadsAll(terms) ? [] : admitted.filter((tool) => !isAlwaysLoaded(tool, terms));
 }
 
 /** Always-loaded tools by name, then the others in order of their first load; new ones of one turn join by name. */
@@ -90,7 +97,7 @@ export function loadedTools(admitted: readonly Tool[], terms: SurfaceTerms, want
   };
   const earlier = wanted.earlier.flatMap(take);
   const fresh = [...waiting.values()].filter((tool) => isWanted(tool, wanted));
-  return [...admitted.filter((tool) => tool.alwaysLoaded), ...earlier, ...fresh];
+  return [...admitted.filter((tool) => isAlwaysLoaded(tool, terms)), ...earlier, ...fresh];
 }
 
 /** The types of card that the tools emit. */
@@ -108,6 +115,10 @@ export function unknownTool(name: string, names: readonly string[]): ToolOutput 
   const tools =
     names.length === 0 ? 'There are no tools; answer without one.' : `The tools are: ${listed}${more}.`;
   return { content: `There is no tool ${shown}.${hint} ${tools}`, isError: true };
+}
+
+function isAlwaysLoaded({ alwaysLoaded, name }: Tool, { evicts }: SurfaceTerms): boolean {
+  return alwaysLoaded || (evicts && (name === CONTEXT || name === TRANSCRIPT));
 }
 
 function loadsAll({ tools, all }: SurfaceTerms): boolean {

@@ -112,9 +112,9 @@ interface Line {
 
 /** One leg: with what the provider holds of the request where it holds some, and whole where it lost that. */
 async function callLeg(line: Line, bound: BoundLeg): Promise<Called> {
-  const { open, assembled } = line.sending.prepared;
+  const { open, assembled, evicted } = line.sending.prepared;
   const { request } = assembled;
-  const continues = continuationOf(open, bound.leg.name, request);
+  const continues = evicted !== null ? null : continuationOf(open, bound.leg.name, request);
   if (continues === null) return callOnce(line, bound, request);
   const called = await callOnce(line, bound, { ...request, continues });
   const lost =

@@ -4,6 +4,7 @@ import type { StepFacts } from '../checks/facts.ts';
 import { judgeReply } from '../checks/judge.ts';
 import { weighMessages } from '../context/assemble/weigh.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
+import { type ChatReply, promptTokens } from '../context/request.ts';
 import type { TurnPlace } from '../db/contract.ts';
 import type { AssistantBlock } from '../ledger/blocks.ts';
 import { evidenceId } from '../ledger/ids.ts';
@@ -12,6 +13,7 @@ import type { RecordDraft } from '../ledger/kinds.ts';
 import { type TurnView, toolCalls, visibleText } from '../ledger/view.ts';
 import type { Additions } from '../runtime/additions.ts';
 import { lastFigure } from '../runtime/earlier-answers.ts';
+import { leaving, pressureAt } from '../runtime/evict-request.ts';
 import type { StepPrefix } from '../runtime/prefix.ts';
 import type { PlanBody, RequestInput } from '../runtime/request.ts';
 import type { SessionConfig } from '../runtime/sessions.ts';
@@ -64,7 +66,11 @@ export async function answered(
     },
   };
   const before = [...madeOf(stage), ...sent.drafts, ...boundBy(stage, claim), ...learnt, ...refusal, message];
-  const after = [...(await findings(deps, stage, facts)), ...grownBy(deps, stage, config, content, facts)];
+  const after = [
+    ...(await findings(deps, stage, facts)),
+    ...grownBy(deps, stage, config, content, facts),
+    ...pressed(stage, isOwn ? reply : null, facts),
+  ];
   return {
     kind: 'done',
     output: facts as unknown as Json,
@@ -111,6 +117,19 @@ function grownBy(
   ];
 }
 
+/** A model that goes on working is told once that an eviction is near. */
+function pressed(
+  { prepared, step, legs: [own] }: Stage,
+  reply: ChatReply | null,
+  facts: StepFacts,
+): readonly RecordDraft[] {
+  if (facts.kind !== 'calls') return [];
+  const usage = reply?.usage ?? null;
+  const usedTokens = usage === null ? null : Math.round(promptTokens(usage));
+  const told = pressureAt(step, prepared, { leg: own.leg.name, usedTokens });
+  return told === null ? [] : [{ kind: 'pressure-told', turnId: prepared.open.turnId, body: told }];
+}
+
 /** Tools that a check names for the first time: it will ask for their call. */
 function namedIn(facts: StepFacts, open: TurnView): readonly string[] {
   if (facts.kind !== 'answer') return [];
@@ -122,7 +141,12 @@ function namedIn(facts: StepFacts, open: TurnView): readonly string[] {
 
 /** The records a request can be made of again: first in the hop, in this order. */
 function madeOf({ pinned, prepared }: Stage): readonly RecordDraft[] {
-  return [...pinned.drafts, ...(prepared.planDraft === null ? [] : [prepared.planDraft])];
+  const { planDraft, evicted, open } = prepared;
+  return [
+    ...pinned.drafts,
+    ...(planDraft === null ? [] : [planDraft]),
+    ...(evicted === null ? [] : [{ kind: 'evicted' as const, turnId: open.turnId, body: evicted }]),
+  ];
 }
 
 function pinnedBy({ pinned: { pins, prefix, stored } }: Stage): Pick<Additions, 'prefix'> {
@@ -179,6 +203,7 @@ export function refused(
   { failure, drafts }: Extract<Sent, { kind: 'refused' }>,
 ): CallResult {
   const { message } = failure;
+  const { prepared } = stage;
   switch (failure.kind) {
     case 'aborted':
       return { kind: 'aborted', drafts };
@@ -196,7 +221,7 @@ export function refused(
       const feedback = refuse(deps, stage, failure);
       return {
         kind: 'done',
-        output: { kind: 'over-length' },
+        output: { kind: 'over-length', ...leaving(prepared) },
         additions: () => ({ drafts: [...madeOf(stage), ...drafts, feedback], ...pinnedBy(stage) }),
       };
     }

@@ -22,7 +22,7 @@ const WORD_STEPS = [SUMMARY_WORDS, 300, 200, 120, 60] as const;
 /** Cards looked at for the results a packet names. */
 const NAMED_TURNS = 32;
 /** Indexed further than any turn: packets alone are read. */
-const NO_TURNS = { turn: 2 ** 31 - 1, packetSeq: 0 };
+const NO_TURNS = { turn: 2 ** 31 - 1, recordSeq: 0 };
 
 export function summaryWorker(deps: WorkerDeps, ref: JobRef): Promise<Settled> {
   return runSideCall(deps.host, ref, (claim, signal) => {

@@ -5,13 +5,14 @@ import { blake3Hex, GENESIS_DIGEST } from '../../src/ledger/chain.ts';
 import type { RecordDraft } from '../../src/ledger/kinds.ts';
 import type { TurnLink } from '../../src/ledger/turn-card.ts';
 import { CommitBuilder } from '../../src/runtime/commit-builder.ts';
+import { forkCommit } from '../../src/runtime/fork.ts';
 
 /** Of every claim here. */
 export const TOKEN = 1;
 export const WORKER = '01890000-0000-7000-8000-00000000f001';
 
 /** Of a process that has indexed nothing. */
-export const NOTHING: IndexedTo = { turn: 0, packetSeq: 0 };
+export const NOTHING: IndexedTo = { turn: 0, recordSeq: 0 };
 /** The words of every card here: their base64 is longer than a line of it. */
 export const TERMS = Buffer.from(Array.from({ length: 100 }, (_, byte) => byte)).toString('base64');
 
@@ -20,6 +21,12 @@ export const CARD_BYTES = 40;
 export interface Turn {
   readonly turn: string;
   readonly number: number;
+}
+
+/** Of items, both ends included. */
+export interface Items {
+  readonly from: number;
+  readonly to: number;
 }
 
 export function config() {
@@ -68,6 +75,7 @@ export class SessionUnderTest {
       nextTurn: 1,
       nextEvidence: 1,
       nextPresentation: 1,
+      nextItem: 1,
       profileAt: 0,
       prefix: null,
       epoch: 0,
@@ -79,6 +87,80 @@ export class SessionUnderTest {
     const state = await this.store.loadSession(this.ref, null);
     if (state === null) throw new Error('the session is not there');
     return state.session;
+  }
+
+  /** A session that goes on from this one as it stands. */
+  async fork(): Promise<SessionUnderTest> {
+    const source = await this.store.forkSource(this.ref, null);
+    if (source === null) throw new Error('the session is not there');
+    const made = new SessionUnderTest(this.store, this.ref.tenant);
+    const { session } = made.ref;
+    const result = await this.store.apply(forkCommit(source, { session, head: made.head }, config()));
+    if (result !== 'applied') throw new Error(`the fork was not created: ${result}`);
+    return made;
+  }
+
+  clear(): Promise<Commit> {
+    return this.commit((builder) => {
+      const seq = builder.append(this.head, { kind: 'cleared', turnId: null, body: {} });
+      const { nextTurn: firstTurn } = builder.session;
+      builder.lists.cleared.push({ head: this.head, seq, firstTurn });
+      builder.epoch += 1;
+    });
+  }
+
+  /** The turn runs: its prompt is an item. Returns its number. */
+  async begin(turn: string): Promise<number> {
+    let item = 0;
+    await this.commit((builder) => {
+      item = builder.nextItem;
+      const body = { utc: '2026-01-02T03:04:05.000Z', timezone: 'UTC' };
+      builder.append(this.head, { kind: 'turn-context', turnId: turn, body });
+      builder.lists.turnChanges.push({ turn, status: 'running' });
+      builder.lists.heads.push({ head: this.head, openTurn: turn });
+    });
+    return item;
+  }
+
+  /** A reply without calls, as the next item. */
+  async say(turn: string, text: string, step = 1): Promise<number> {
+    let item = 0;
+    await this.commit((builder) => {
+      item = builder.nextItem;
+      const body = { step, content: [{ type: 'text' as const, text }], finish: 'stop' as const };
+      builder.append(this.head, { kind: 'assistant-message', turnId: turn, body });
+    });
+    return item;
+  }
+
+  /** A whole turn: a prompt, one reply, its close. */
+  async answered(text: string): Promise<Turn & { readonly items: Items }> {
+    const made = await this.accept({ text });
+    const from = await this.begin(made.turn);
+    const to = await this.say(made.turn, `re ${text}`);
+    await this.close(made.turn, { items: { from, to } });
+    return { ...made, items: { from, to } };
+  }
+
+  evict(from: number, to: number, note: string | null = null): Promise<Commit> {
+    return this.commit((builder) => {
+      const body = { from, to, note, author: 'harness' as const };
+      const seq = builder.append(this.head, { kind: 'evicted', turnId: null, body });
+      builder.lists.evictions.push({ ...body, head: this.head, seq });
+    });
+  }
+
+  /** A result of a tool, as the next evidence. */
+  async result(turn: string, content: string): Promise<number> {
+    let ordinal = 0;
+    await this.commit((builder) => {
+      ordinal = builder.takeEvidence();
+      const place = { step: 1, index: 0, callId: 'c', name: 'grep', status: 'ok' as const };
+      const body = { ...place, evidence: `e${ordinal}`, content, windowed: false };
+      const seq = builder.append(this.head, { kind: 'tool-result', turnId: turn, body });
+      builder.lists.evidence.push({ ordinal, seq, turn, tool: 'grep' });
+    });
+    return ordinal;
   }
 
   /** A commit on the newest head, built but not applied. */
@@ -145,13 +227,18 @@ export class SessionUnderTest {
     return claim;
   }
 
-  async close(turn: string, { fullBytes = 100, links = [] as readonly TurnLink[] } = {}): Promise<Commit> {
+  /** With `items`, the head is free again. */
+  async close(
+    turn: string,
+    { fullBytes = 100, links = [] as readonly TurnLink[], items = null as Items | null } = {},
+  ): Promise<Commit> {
     return this.commit((builder) => {
       const closedSeq = builder.append(this.head, {
         kind: 'turn-closed',
         turnId: turn,
-        body: { outcome: 'completed', reason: 'answered', steps: 1 },
+        body: { outcome: 'completed', reason: 'answered', steps: 1, ...entries(items) },
       });
+      if (items !== null) builder.lists.heads.push({ head: this.head, openTurn: null });
       builder.lists.turnChanges.push({
         turn,
         status: 'closed',
@@ -161,11 +248,20 @@ export class SessionUnderTest {
         closedSeq,
         fullBytes,
         cardBytes: CARD_BYTES,
+        ...(items === null ? {} : { firstItem: items.from, lastItem: items.to }),
         terms: TERMS,
       });
       builder.lists.edges.push(...links.map((link, ordinal) => ({ ...link, turn, ordinal })));
     });
   }
+}
+
+function entries(items: Items | null) {
+  if (items === null) return {};
+  const count = items.to - items.from + 1;
+  return {
+    items: Array.from({ length: count }, (_, at) => ({ item: items.from + at, label: '', bytes: 9 })),
+  };
 }
 
 export function actorRow(

@@ -6,6 +6,7 @@ import { blake3Hex } from '../../src/ledger/chain.ts';
 import type { BodyOf } from '../../src/ledger/kinds.ts';
 import type { Presentation } from '../../src/ledger/presentation.ts';
 import { ChainVerifier } from '../../src/ledger/verify.ts';
+import { RENDERED_KINDS } from '../../src/ledger/view.ts';
 import type { CommitBuilder } from '../../src/runtime/commit-builder.ts';
 import {
   actorRow,
@@ -176,12 +177,13 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           { from: 1, to: 2, quality: 'deterministic' },
         );
         const { turn } = await session.accept({ child: 'step-1' });
-        const indexed = { turn: 1, packetSeq: seqs[0] ?? 0 };
+        const indexed = { turn: 1, recordSeq: seqs[0] ?? 0 };
         const claim = await store.claim(session.callOf(turn), WORKER, TOKEN, indexed);
         expect(claim?.toPlan).toEqual({
           after: 1,
           turns: [indexedTurn(2, 200)],
           packets: [{ from: 1, to: 2, seq: seqs[1], bytes: 7, quality: 'deterministic' }],
+          evictions: [],
           reset: null,
         });
         await session.commit((builder) => {
@@ -210,12 +212,12 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         for (const { turn, number } of turns) await session.close(turn, { fullBytes: 100 * number });
         const { turn } = await session.accept({ child: 'step-1' });
         const first = await known(true);
-        const indexed = { turn: 1, packetSeq: 0 };
+        const indexed = { turn: 1, recordSeq: 0 };
         const claim = await store.claimKnown(session.callOf(turn), WORKER, TOKEN, first, indexed);
         expect(claim).toEqual({
           call: FIRST_CLAIM,
           watched: false,
-          toPlan: { after: 1, turns: [indexedTurn(2, 200)], packets: [], reset: null },
+          toPlan: { after: 1, turns: [indexedTurn(2, 200)], packets: [], evictions: [], reset: null },
         });
         expect(await outboxChildren()).toEqual([]);
         const again = await known(true);
@@ -240,15 +242,15 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           call: { child: 'step-1', fence: 1 },
           loaded: { session: { nextSeq: before.nextSeq + 1 }, actor: { actor: turn } },
           whole: true,
-          toPlan: { after: 0, turns: [], packets: [], reset: null },
+          toPlan: { after: 0, turns: [], packets: [], evictions: [], reset: null },
         });
         expect(claim?.changed?.records.map(({ kind }) => kind)).toEqual(['turn-accepted']);
       });
     });
 
     describe('what a head is planned with', () => {
-      const toPlan = (turn = 0, packetSeq = 0) =>
-        store.toPlan(session.ref, session.head, { turn, packetSeq });
+      const toPlan = (turn = 0, recordSeq = 0) =>
+        store.toPlan(session.ref, session.head, { turn, recordSeq });
 
       it('TRN-02 PLN-01 gives closed turns oldest first, with what their cards weigh, their words and their links', async () => {
         const links = [
@@ -728,7 +730,17 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
             epoch: 4,
             nextPresentation: 2,
           },
-          heads: [{ head: session.head, from: null, atSeq: 0, openTurn: turn, reset: 3 }],
+          heads: [
+            {
+              head: session.head,
+              from: null,
+              atSeq: 0,
+              openTurn: turn,
+              reset: 3,
+              clearedSeq: 0,
+              firstTurn: 1,
+            },
+          ],
           turns: [
             {
               turn,
@@ -742,12 +754,16 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
               closedSeq: null,
               fullBytes: null,
               cardBytes: null,
+              firstItem: null,
+              lastItem: null,
               terms: null,
             },
           ],
           keys: [{ key: 'k', turn, inputDigest: blake3Hex('hello') }],
           evidence: [{ ordinal: 1, seq: 3, turn, tool: 'grep' }],
           packets: [{ head: session.head, from: 1, to: 1, seq: 3, bytes: 7, quality: 'model' }],
+          evictions: [],
+          segments: [],
           edges: [
             { turn, ordinal: 0, kind: 'read', to: 'a.md', provenance: 'observed', retracted: false },
             { turn, ordinal: 1, kind: 'serves', to: 'x', provenance: 'inferred', retracted: true },
@@ -824,14 +840,16 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         await session.append({ kind: 'turn-steered', turnId, body: { step: 1, upTo: 1 } });
         await session.close(turns[0]?.turn ?? '');
         await session.accept({ text: 'three' });
-        const history = await store.history(session.ref, session.head, 1, 2);
+        const history = await store.history(session.ref, session.head, { from: 1, to: 2 }, RENDERED_KINDS);
         expect(history.map(({ number, turn }) => ({ number, turn }))).toEqual(
           turns.map(({ number, turn }) => ({ number, turn })),
         );
         const kinds = ['turn-accepted', 'steering', 'turn-steered', 'turn-closed'];
         expect(history[0]?.records.map((record) => record.kind)).toEqual(kinds);
         expect(history[1]?.records[0]?.body).toContain(LARGE_TEXT);
-        expect(await store.history(session.ref, randomUUID(), 1, 2)).toEqual([]);
+        expect(await store.history(session.ref, randomUUID(), { from: 1, to: 2 }, RENDERED_KINDS)).toEqual(
+          [],
+        );
       });
 
       it('TRN-02 keeps with a closed turn where its card stands, what it weighs and its words', async () => {
@@ -856,9 +874,13 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
       it('EVI-03 names a turn of a head by its number', async () => {
         const turns = [await session.accept(), await session.accept()];
         for (const { turn, number } of turns)
-          expect(await store.turnId(session.ref, session.head, number)).toBe(turn);
-        expect(await store.turnId(session.ref, session.head, 3)).toBeNull();
-        expect(await store.turnId(session.ref, randomUUID(), 1)).toBeNull();
+          expect(await store.turnAt(session.ref, session.head, number)).toEqual({
+            session: session.ref.session,
+            turn,
+            number,
+          });
+        expect(await store.turnAt(session.ref, session.head, 3)).toBeNull();
+        expect(await store.turnAt(session.ref, randomUUID(), 1)).toBeNull();
       });
 
       it('EVI-04 gives a presentation by its number, and goes on counting along the session', async () => {
@@ -1001,7 +1023,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           tenantTurns: (await store.tenantTurns({ ...ref, session: elsewhere.session }, null, 9)).length,
           presentation: (await store.presentation(ref, 1)) !== null,
           prefix: (await store.prefix(ref, digest)) !== null,
-          turnId: await store.turnId(ref, session.head, number),
+          turnId: (await store.turnAt(ref, session.head, number))?.turn ?? null,
           isActive: await store.isActive(ref, 'turn'),
         });
         const own = await seen(session.ref);
@@ -1009,7 +1031,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(own).toMatchObject({ presentation: true, prefix: true });
         expect(own.toPlan).toMatchObject({ turns: [{ links }], packets: [{ bytes: 7 }] });
         expect(await seen({ ...session.ref, tenant: await under.newTenant() })).toEqual({
-          toPlan: { after: 0, turns: [], packets: [], reset: null },
+          toPlan: { after: 0, turns: [], packets: [], evictions: [], reset: null },
           indexed: 0,
           closings: 0,
           tenantTurns: 0,
@@ -1044,7 +1066,7 @@ function callRow(actor: string, child: string) {
 
 /** As `close` leaves it. */
 function indexedTurn(number: number, fullBytes: number) {
-  return { number, fullBytes, cardBytes: CARD_BYTES, terms: TERMS, links: [] };
+  return { number, items: null, fullBytes, cardBytes: CARD_BYTES, terms: TERMS, links: [] };
 }
 
 function closedAtOnce(builder: CommitBuilder, head: string): void {

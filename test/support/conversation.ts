@@ -180,6 +180,7 @@ function hopOf(builder: CommitBuilder, { turn, head, number }: Place): Parameter
     event: { id: 'written', event: { type: 'written' } },
     records: [],
     config: null,
+    items: null,
   };
 }
 
@@ -212,7 +213,7 @@ function writeStep(engine: Engine, builder: CommitBuilder, place: Place, step: n
   }
   const calls = said.calls.flatMap((call, index) => ('card' in call ? [index] : []));
   if (calls.length === 0) return;
-  const context = { ...engine.hopContext(), config: SIMPLE_CONFIG };
+  const context = { ...engine.hopContext(), config: SIMPLE_CONFIG, items: null };
   answerInHop(builder, context, [], place, { step, calls, withheld: [], again: false });
 }
 

@@ -102,6 +102,7 @@ function stepOf({ calls }: PastStep, step: number): StepView {
     return [index, body] as const;
   });
   return {
+    item: step + 1,
     step,
     seq: step,
     content: calls.map(({ tool, args = {} }) => call(tool, args)),

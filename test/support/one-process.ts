@@ -128,7 +128,7 @@ export function openProcess(options: ProcessOptions): OneProcess {
     timezone: 'UTC',
     cards,
     surface,
-    onClosed: (session, closed) => turns.keep(session, closed),
+    turns,
   });
   const planning = new Planning(engine.indexes, turns);
   const requests = new RequestBuilder(planning, turns);

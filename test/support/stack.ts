@@ -280,7 +280,7 @@ function withRegistry(services: Services, registry: MachineRegistry): Services {
     timezone: 'UTC',
     cards: createCards([...BUILTIN_CARDS, ...services.config.cards]),
     surface: services.surface,
-    onClosed: (session, closed) => services.turns.keep(session, closed),
+    turns: services.turns,
   });
   const planning = new Planning(known.indexes, services.turns);
   return { ...services, engine: known, planning };

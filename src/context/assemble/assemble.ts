@@ -16,6 +16,8 @@ export interface AssembleInput {
   readonly open: Rendered;
   readonly maxTokens: number;
   readonly cacheKey: string;
+  /** The history only grows at its end: caches are read up to the last two messages. */
+  readonly tail?: boolean;
 }
 
 export interface Assembled {
@@ -28,12 +30,13 @@ export interface Assembled {
 
 /** Cache breakpoints: the prefix, what settled, the end of the history, the newest message. */
 export function assemble(input: AssembleInput): Assembled {
-  const { prefix, history, settled = 0, open, maxTokens, cacheKey } = input;
+  const { prefix, history, settled = 0, open, maxTokens, cacheKey, tail = false } = input;
   const pieces = [...history, open];
   const messages = pieces.flatMap((piece) => piece.messages);
   const endOfHistory = messages.length - open.messages.length - 1;
   const endOfSettled = history.slice(0, settled).flatMap((piece) => piece.messages).length - 1;
-  const breakpoints = [...new Set([-1, endOfSettled, endOfHistory, messages.length - 1])];
+  const end = messages.length - 1;
+  const breakpoints = tail ? [-1, Math.max(0, end - 1), end] : [-1, endOfSettled, endOfHistory, end];
   const digests = pieces.map((piece) => piece.digest);
   return {
     request: {
@@ -42,7 +45,7 @@ export function assemble(input: AssembleInput): Assembled {
       ...(prefix.deferred === undefined ? {} : { deferred: prefix.deferred }),
       messages,
       maxTokens,
-      cache: { key: cacheKey, breakpoints },
+      cache: { key: cacheKey, breakpoints: [...new Set(breakpoints)] },
     },
     requestBytes: pieces.reduce((sum, piece) => sum + piece.bytes, prefix.bytes),
     requestDigest: blake3Hex(

@@ -27,6 +27,9 @@ const BRACKETS = [
   'stop-check',
   'topic-mismatch',
   'uncited-source',
+  'evicted\\b',
+  'item #',
+  'pressure\\]',
   'lines? \\d+(?: to \\d+)? omitted',
   '\\d+ more characters of line',
 ] as const;

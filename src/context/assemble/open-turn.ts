@@ -50,7 +50,8 @@ export function steeredBy(turn: TurnView, step: number): number {
   return Math.max(0, ...turn.steered.filter((taken) => taken.step <= step).map((taken) => taken.upTo));
 }
 
-function renderStep(step: StepView): readonly ChatMessage[] {
+/** A step as the turn's next request carries it. */
+export function renderStep(step: StepView): readonly ChatMessage[] {
   if (step.nudge !== null)
     return [{ role: 'user', content: [{ type: 'text', text: nudgeText(step.nudge) }] }];
   const content = step.content.flatMap((block): AssistantBlock[] => {

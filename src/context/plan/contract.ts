@@ -27,6 +27,8 @@ export interface PlanOptions {
 /** A closed turn as the index keeps it. */
 export interface IndexedTurn {
   readonly number: number;
+  /** Of its items, both ends included; null where it never began. */
+  readonly items?: TurnRange | null;
   readonly fullBytes: number;
   readonly cardBytes: number;
   /** `encodeTerms` of its card. */

@@ -11,8 +11,8 @@ import { BLOCK_TURNS, TermBlock } from './term-block.ts';
 import { decodeTerms, isPair, type QueryTerms, type TermVector } from './terms.ts';
 import { ThreadIndex } from './thread-index.ts';
 
-/** Number, two weights and a length of a turn. */
-const FIGURES_BYTES = 4 * 8;
+/** Number, two weights, a length and an item of a turn. */
+const FIGURES_BYTES = 5 * 8;
 
 export class TurnIndex {
   readonly graph = new LinkGraph();
@@ -21,6 +21,8 @@ export class TurnIndex {
   readonly #fullBytes: number[] = [];
   readonly #cardBytes: number[] = [];
   readonly #lengths: number[] = [];
+  /** Of the newest item up to each turn. */
+  readonly #lastItems: number[] = [];
   readonly #blocks: TermBlock[] = [];
 
   get count(): number {
@@ -59,6 +61,7 @@ export class TurnIndex {
     this.#fullBytes.push(turn.fullBytes);
     this.#cardBytes.push(turn.cardBytes);
     this.#lengths.push(wordsIn(terms));
+    this.#lastItems.push(turn.items?.to ?? this.#lastItems.at(-1) ?? 0);
     this.#openBlock().append(terms);
   }
 
@@ -82,14 +85,12 @@ export class TurnIndex {
 
   /** The oldest turn with a greater number; `count` when there is none. */
   positionAfter(number: number): number {
-    let low = 0;
-    let high = this.#numbers.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#numbers[middle] ?? 0) <= number) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstAbove(this.#numbers, number);
+  }
+
+  /** The oldest turn with an item of a greater number; `count` when there is none. */
+  positionAfterItem(item: number): number {
+    return firstAbove(this.#lastItems, item);
   }
 
   /** Whether the card at a position has a term. */
@@ -110,6 +111,18 @@ export class TurnIndex {
     this.#blocks.push(block);
     return block;
   }
+}
+
+/** Where the first greater number stands in an ascending list. */
+function firstAbove(ascending: readonly number[], number: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] ?? 0) <= number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The number in a `continues` link; null without one. */

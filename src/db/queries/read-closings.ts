@@ -4,11 +4,12 @@ import type { ClosingRow, SessionRef } from '../contract.ts';
 import { withTenant } from '../pool.ts';
 
 const CLOSINGS = `
-  SELECT t.number, t.turn_id AS turn, coalesce(r.body, b.body) AS body
-  FROM turnwright.turns t
+  SELECT t.session_id AS session, t.number, t.turn_id AS turn, coalesce(r.body, b.body) AS body
+  FROM turnwright.lineage($1, $2, $3) g
+  JOIN turnwright.turns t ON t.tenant_id = $1 AND t.session_id = g.session_id AND t.head_id = g.head_id
+    AND t.number BETWEEN greatest(g.first_turn, $4) AND least(g.last_turn, $5) AND t.closed_seq <= g.to_seq
   JOIN turnwright.records r ON r.tenant_id = t.tenant_id AND r.session_id = t.session_id AND r.seq = t.closed_seq
   LEFT JOIN turnwright.bodies b ON b.tenant_id = r.tenant_id AND b.session_id = r.session_id AND b.digest = r.body_digest
-  WHERE t.tenant_id = $1 AND t.session_id = $2 AND t.head_id = $3 AND t.number BETWEEN $4 AND $5
   ORDER BY t.number`;
 
 export function readClosings(

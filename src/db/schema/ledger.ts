@@ -29,14 +29,13 @@ export const sessions = turnwright.table(
     nextTurn: integer('next_turn').notNull(),
     nextEvidence: integer('next_evidence').notNull(),
     nextPresentation: integer('next_presentation').notNull(),
+    nextItem: integer('next_item').notNull(),
     /** Of the prefix that the newest planned turn was sent with. */
     prefixDigest: bytea('prefix_digest'),
     /** Counts changes of what was projected before, such as a link taken back. */
     epoch: integer('epoch').notNull().default(0),
     /** When the newest capacity profile in its ledger was probed, in ms since 1970. */
     profileAt: bigint('profile_at', { mode: 'number' }).notNull().default(0),
-    forkSession: uuid('fork_session'),
-    forkSeq: bigint('fork_seq', { mode: 'number' }),
     watchedUntil: at('watched_until'),
     createdAt: at('created_at').notNull().defaultNow(),
   },
@@ -92,6 +91,9 @@ export const heads = turnwright.table(
     openTurn: uuid('open_turn'),
     /** The newest reset: nothing before it is planned any more. */
     resetSeq: bigint('reset_seq', { mode: 'number' }),
+    /** The newest clear: nothing before it is carried or read. */
+    clearedSeq: bigint('cleared_seq', { mode: 'number' }).notNull().default(0),
+    firstTurn: integer('first_turn').notNull().default(1),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.headId] })],
 );
@@ -113,6 +115,9 @@ export const turns = turnwright.table(
     /** What the closed turn weighs whole and as a card, as the planner counts it. */
     fullBytes: integer('full_bytes'),
     cardBytes: integer('card_bytes'),
+    /** Its items; null until it closed, and where it never began. */
+    firstItem: integer('first_item'),
+    lastItem: integer('last_item'),
     /** Words of its card, for relevance. */
     terms: bytea('terms'),
     priority: integer('priority').notNull().default(0),
@@ -142,21 +147,6 @@ export const acceptedKeys = turnwright.table(
   (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.key] })],
 );
 
-export const packets = turnwright.table(
-  'packets',
-  {
-    tenantId: tenantId(),
-    sessionId: sessionId(),
-    headId: uuid('head_id').notNull(),
-    fromTurn: integer('from_turn').notNull(),
-    toTurn: integer('to_turn').notNull(),
-    seq: bigint('seq', { mode: 'number' }).notNull(),
-    bytes: integer('bytes').notNull(),
-    quality: text('quality', { enum: ['deterministic', 'model'] }).notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.headId, t.fromTurn, t.toTurn] })],
-);
-
 /** What a closed turn is linked to. A link that was taken back stays, and counts no more. */
 export const edges = turnwright.table(
   'edges',
@@ -184,18 +174,6 @@ export const presentations = turnwright.table(
     type: text('type').notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.ordinal] })],
-);
-
-/** Where each prefix of a session stands. */
-export const prefixes = turnwright.table(
-  'prefixes',
-  {
-    tenantId: tenantId(),
-    sessionId: sessionId(),
-    digest: bytea('digest').notNull(),
-    seq: bigint('seq', { mode: 'number' }).notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId, t.digest] })],
 );
 
 /** Where each evidence id of a session stands: the record that holds the whole result. */
@@ -249,24 +227,5 @@ export const usage = turnwright.table(
     primaryKey({ columns: [t.tenantId, t.sessionId, t.day, t.leg, t.purpose] }),
     index('usage_day').on(t.tenantId, t.day),
     index('usage_unfolded').on(t.day).where(sql`not folded`),
-  ],
-);
-
-/** The place of a closed turn in the space of an embedding model: one signed byte a dimension. */
-export const turnVectors = turnwright.table(
-  'turn_vectors',
-  {
-    tenantId: tenantId(),
-    sessionId: sessionId(),
-    turnId: uuid('turn_id').notNull(),
-    /** The model that made it: vectors of two models cannot be compared. */
-    model: text('model').notNull(),
-    vector: bytea('vector').notNull(),
-    seq: bigint('seq', { mode: 'number' }).notNull(),
-  },
-  (t) => [
-    primaryKey({ columns: [t.tenantId, t.sessionId, t.turnId, t.model] }),
-    /** A process reads past the newest it knows. */
-    index('turn_vectors_seq').on(t.tenantId, t.sessionId, t.model, t.seq),
   ],
 );

@@ -34,8 +34,9 @@ export async function sentRequests(
   head: string,
 ): Promise<readonly Sent[]> {
   const all: Sent[] = [];
+  const epoch = (await store.loadSession(ref, null))?.session.epoch ?? 0;
   for (let number = 1; ; number++) {
-    const turn = await store.turnId(ref, head, number);
+    const turn = (await store.turnAt(ref, head, number))?.turn ?? null;
     if (turn === null) return all;
     const records = await store.turnRecords(ref, turn);
     let plan: BodyOf<'context-plan'> | null = null;
@@ -47,7 +48,8 @@ export async function sentRequests(
       if (record.kind === 'assistant-message' && plan !== null && receipt?.usage) {
         const open = foldRecords(before);
         const prefix = await storedPrefix(store, ref, receipt.prefixDigest ?? '');
-        const request = { ref, head, open, plan, prefix, maxTokens: null, workContract: null };
+        const bare = { maxTokens: null, workContract: null };
+        const request = { ref, head, epoch, open, plan, prefix, ...bare };
         const assembled = await requests.assemble(request);
         expect(assembled.requestDigest, `T${number} step ${receipt.step}`).toBe(receipt.requestDigest);
         const { inputTokens, cacheReadTokens, cacheWriteTokens } = receipt.usage;

@@ -1,9 +1,10 @@
 import { PostgresStore } from '../../../src/db/store.ts';
-import { storeSuite } from '../../contract/store.suite.ts';
+import { lineageSuite } from '../../contract/lineage.suite.ts';
+import { type StoreUnderTest, storeSuite } from '../../contract/store.suite.ts';
 import { migratedDatabase } from './migrated.ts';
 import { outboxOf } from './outbox-rows.ts';
 
-storeSuite('Postgres', async () => {
+const open = async (): Promise<StoreUnderTest> => {
   const database = await migratedDatabase();
   return {
     store: new PostgresStore(database.app),
@@ -16,4 +17,7 @@ storeSuite('Postgres', async () => {
     },
     close: database.close,
   };
-});
+};
+
+storeSuite('Postgres', open);
+lineageSuite('Postgres', open);

@@ -10,7 +10,14 @@ import { turnsOfHead } from './reads.ts';
 import type { CallRow, SessionRow, Tables } from './rows.ts';
 
 /** What only the closing of a turn says of it. */
-const NOT_CLOSED = { closedSeq: null, fullBytes: null, cardBytes: null, terms: null } as const;
+const NOT_CLOSED = {
+  closedSeq: null,
+  fullBytes: null,
+  cardBytes: null,
+  firstItem: null,
+  lastItem: null,
+  terms: null,
+} as const;
 
 export interface Notice {
   readonly channel: string;
@@ -64,13 +71,14 @@ export class Hop {
   #create(): void {
     const { create, baseSeq, lastDigest } = this.#commit;
     if (create === undefined) return;
-    const { leg, config, head } = create;
+    const { leg, config, head, firstTurn = 1 } = create;
     const numbers = {
       nextSeq: baseSeq,
       lastDigest,
       nextTurn: 1,
       nextEvidence: 1,
       nextPresentation: 1,
+      nextItem: 1,
       epoch: 0,
       profileAt: 0,
     };
@@ -84,7 +92,8 @@ export class Hop {
       prefix: null,
       watchedUntilMs: null,
     });
-    this.#tables.heads.insert({ ...this.#ref, head, from: null, atSeq: 0, openTurn: null, reset: null });
+    const fresh = { from: null, atSeq: 0, openTurn: null, reset: null, clearedSeq: 0, firstTurn };
+    this.#tables.heads.insert({ ...this.#ref, head, ...fresh });
   }
 
   #advanceSession(): SessionRow {
@@ -95,6 +104,7 @@ export class Hop {
       nextTurn,
       nextEvidence,
       nextPresentation,
+      nextItem,
       prefix,
       epoch,
       profileAt,
@@ -108,6 +118,7 @@ export class Hop {
       nextTurn,
       nextEvidence,
       nextPresentation,
+      nextItem,
       prefix,
       epoch,
       profileAt,
@@ -246,12 +257,24 @@ export class Hop {
       const known = heads.get({ ...this.#ref, head });
       if (known !== undefined) heads.put({ ...known, reset: seq });
     }
+    this.#line();
     for (const row of this.#commit.prefixes) prefixes.insert({ ...this.#ref, ...row });
     for (const row of this.#commit.vectors) vectors.insert({ ...this.#ref, ...row });
     for (const row of this.#commit.evidence) evidence.insert({ ...this.#ref, ...row });
     for (const row of this.#commit.usage) {
       const key = { ...this.#ref, ...row };
       usage.put({ ...key, ...addCounts(usage.get(key) ?? NO_USAGE, row) });
+    }
+  }
+
+  #line(): void {
+    const { heads, evictions, segments } = this.#tables;
+    for (const row of this.#commit.evictions) evictions.insert({ ...this.#ref, ...row });
+    for (const row of this.#commit.segments) segments.insert({ ...this.#ref, ...row });
+    for (const { head, seq, firstTurn } of this.#commit.cleared) {
+      for (const row of segments.of(this.#ref)) if (row.head === head) segments.remove(row);
+      const known = heads.get({ ...this.#ref, head });
+      if (known !== undefined) heads.put({ ...known, clearedSeq: seq, firstTurn, reset: null });
     }
   }
 

@@ -23,7 +23,15 @@ const ALL = 1_000;
 
 /** The first commit of a session. */
 export function opening(ref: SessionRef, head: string): Commit {
-  const numbers = { nextSeq: 1, nextTurn: 1, nextEvidence: 1, nextPresentation: 1, epoch: 0, profileAt: 0 };
+  const numbers = {
+    nextSeq: 1,
+    nextTurn: 1,
+    nextEvidence: 1,
+    nextPresentation: 1,
+    nextItem: 1,
+    epoch: 0,
+    profileAt: 0,
+  };
   const unsent = { lastDigest: GENESIS_DIGEST, prefix: null };
   const fresh = { status: 'open', leg: 'sim', liveHead: head, watched: false } as const;
   const builder = new CommitBuilder({ ...ref, ...numbers, ...unsent, ...fresh });

@@ -20,6 +20,8 @@ export function restore(tables: Tables, restoration: Restoration, nowMs: number)
   tables.keys.replace(ref, restoration.keys);
   tables.evidence.replace(ref, restoration.evidence);
   tables.packets.replace(ref, restoration.packets);
+  tables.evictions.replace(ref, restoration.evictions);
+  tables.segments.replace(ref, restoration.segments);
   tables.edges.replace(ref, restoration.edges);
   tables.presentations.replace(ref, restoration.presentations);
   tables.prefixes.replace(ref, restoration.prefixes);

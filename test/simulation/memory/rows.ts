@@ -69,6 +69,8 @@ export interface OutboxRow extends ActorRef {
 
 export type RecordRow = SessionRef & StoredRecord & { readonly body: string; readonly atMs: number };
 export type PacketRow = SessionRef & StoredPacketRow & { readonly head: string };
+export type EvictionRow = SessionRef & Projections['evictions'][number];
+export type SegmentRow = SessionRef & Projections['segments'][number];
 export type EdgeRow = SessionRef & Projections['edges'][number];
 
 export interface WorkerRow {
@@ -118,6 +120,16 @@ export function createTables() {
       'prefixes',
       journal,
       ({ digest }) => digest,
+    ),
+    evictions: new Table<OfSession<'head'> & OfSession<'seq', number>, EvictionRow>(
+      'evictions',
+      journal,
+      ({ head, seq }) => `${head}~${seq}`,
+    ),
+    segments: new Table<OfSession<'head'> & OfSession<'ordinal', number>, SegmentRow>(
+      'segments',
+      journal,
+      ({ head, ordinal }) => `${head}~${ordinal}`,
     ),
     vectors: new Table<VectorKey, SessionRef & VectorRow>(
       'turn_vectors',

@@ -17,6 +17,8 @@ export function stateOf(tables: Tables, ref: SessionRef, nowMs: number): Session
       .of(ref)
       .map(ownColumns)
       .sort(by('head', 'from', 'to')),
+    evictions: tables.evictions.of(ref).map(ownColumns).sort(by('head', 'seq')),
+    segments: tables.segments.of(ref).map(ownColumns).sort(by('head', 'ordinal')),
     edges: tables.edges.of(ref).map(ownColumns).sort(by('turn', 'ordinal')),
     presentations: tables.presentations.of(ref).map(ownColumns).sort(by('ordinal')),
     prefixes: tables.prefixes.of(ref).map(ownColumns).sort(by('seq')),

@@ -126,7 +126,7 @@ const claim = fc.record({
   /** As by a process that knows the session, as it is or as it was. */
   known: maybe(fc.record({ behind, toPlan: fc.boolean() })),
   /** How far it has indexed the head. */
-  indexed: fc.record({ turn: fc.nat(2), packetSeq: fc.nat(9) }),
+  indexed: fc.record({ turn: fc.nat(2), recordSeq: fc.nat(9) }),
 });
 const upkeep = fc.record({ op: fc.constantFrom('sweep' as const, 'admit' as const, 'compact' as const) });
 

@@ -7,30 +7,34 @@ import type {
   ClaimName,
   ClosingRow,
   Commit,
+  ForkSource,
   HistoryTurn,
   IndexedTo,
   IndexedTurnRow,
   KnownClaim,
   KnownTurn,
+  LineageTurn,
   Loaded,
   PendingEvent,
   RawRecord,
+  RecordRun,
   SessionRef,
   SessionState,
   Store,
   TenantTurn,
   ToPlan,
+  TranscriptTurn,
 } from '../../../src/db/contract.ts';
 import { DRAIN_CHILD, evidenceId } from '../../../src/ledger/ids.ts';
 import type { StoredRecord } from '../../../src/ledger/verify.ts';
-import { RENDERED_KINDS } from '../../../src/ledger/view.ts';
 import { Hop, type Notice, Refusal } from './apply.ts';
 import { claimedCall, claimOf } from './claims.ts';
-import { closings, indexedTurns, tenantTurns, toPlan } from './closed-turns.ts';
+import { closings, indexedTurns, tenantTurns, toPlan, transcriptTurns } from './closed-turns.ts';
 import { pendingEvents, receive } from './events.ts';
+import { forkSource, type LineageRow, lineageOf, turnsOfLineage } from './lineage.ts';
 import { type Call, dropHandOuts, wake } from './outbox.ts';
-import { headOf, loadedOf, turnRecords, turnsOfHead } from './reads.ts';
-import type { CallRow, Tables, TurnRow } from './rows.ts';
+import { headOf, loadedOf, turnRecords } from './reads.ts';
+import type { CallRow, Tables } from './rows.ts';
 import { stateOf } from './state.ts';
 
 export interface MemoryStoreOptions {
@@ -132,11 +136,16 @@ export class MemoryStore implements Store {
     return turnRecords(this.#tables, ref, turn);
   }
 
-  async history(ref: SessionRef, head: string, from: number, to: number): Promise<readonly HistoryTurn[]> {
-    return this.#turns(ref, head, from, to).map(({ number, turn }) => ({
-      number,
-      turn,
-      records: turnRecords(this.#tables, ref, turn, RENDERED_KINDS),
+  async history(
+    ref: SessionRef,
+    head: string,
+    { from, to }: { readonly from: number; readonly to: number },
+    kinds: readonly string[],
+  ): Promise<readonly HistoryTurn[]> {
+    return this.#turns(ref, head, from, to).map((row) => ({
+      number: row.number,
+      turn: row.turn,
+      records: turnRecords(this.#tables, row, row.turn, kinds).filter(({ seq }) => seq <= row.toSeq),
     }));
   }
 
@@ -162,15 +171,37 @@ export class MemoryStore implements Store {
   }
 
   async presentation(ref: SessionRef, ordinal: number): Promise<string | null> {
-    return this.#bodyOf(ref, this.#tables.presentations.get({ ...ref, ordinal }));
+    const row = this.#inLineage(ref, this.#tables.presentations).find((one) => one.ordinal === ordinal);
+    return row === undefined ? null : this.#bodyOf(row, row);
   }
 
   async prefix(ref: SessionRef, digest: string): Promise<string | null> {
     return this.#bodyOf(ref, this.#tables.prefixes.get({ ...ref, digest }));
   }
 
-  async turnId(ref: SessionRef, head: string, number: number): Promise<string | null> {
-    return this.#turns(ref, head, number, number)[0]?.turn ?? null;
+  async turnAt(ref: SessionRef, head: string, number: number): Promise<LineageTurn | null> {
+    const [row] = this.#turns(ref, head, number, number);
+    return row === undefined ? null : { session: row.session, turn: row.turn, number };
+  }
+
+  async forkSource(ref: SessionRef, head: string | null): Promise<ForkSource | null> {
+    return forkSource(this.#tables, ref, head, this.#nowMs());
+  }
+
+  async transcriptTurns(
+    ref: SessionRef,
+    head: string,
+    items: { readonly from: number; readonly to: number } | null,
+  ): Promise<readonly TranscriptTurn[]> {
+    return transcriptTurns(this.#tables, ref, head, items);
+  }
+
+  async turnRows(ref: SessionRef, turn: string, toSeq: number | null): Promise<readonly StoredRecord[]> {
+    return this.#tables.records
+      .of(ref)
+      .filter((row) => row.turnId === turn && (toSeq === null || row.seq <= toSeq))
+      .sort((a, b) => a.seq - b.seq)
+      .map(({ tenant: _, session: __, atMs: ___, ...row }) => row);
   }
 
   async isActive(ref: SessionRef, machine: string): Promise<boolean> {
@@ -186,12 +217,13 @@ export class MemoryStore implements Store {
   }
 
   async evidence(ref: SessionRef, ordinal: number): Promise<string | null> {
-    const body = this.#bodyOf(ref, this.#tables.evidence.get({ ...ref, ordinal }));
+    const row = this.#inLineage(ref, this.#tables.evidence).find((one) => one.ordinal === ordinal);
+    const body = row === undefined ? null : this.#bodyOf(row, row);
     return body === null ? null : (JSON.parse(body) as { readonly content: string }).content;
   }
 
   async evidenceIds(ref: SessionRef, limit: number): Promise<readonly string[]> {
-    const ordinals = this.#tables.evidence.of(ref).map(({ ordinal }) => ordinal);
+    const ordinals = this.#inLineage(ref, this.#tables.evidence).map(({ ordinal }) => ordinal);
     return ordinals
       .sort((a, b) => b - a)
       .slice(0, limit)
@@ -202,8 +234,9 @@ export class MemoryStore implements Store {
     return stateOf(this.#tables, ref, this.#nowMs());
   }
 
-  async *records(ref: SessionRef): AsyncGenerator<StoredRecord> {
-    for (const { tenant: _, session: __, atMs: ___, ...record } of this.#tables.records.of(ref)) yield record;
+  async *records(ref: SessionRef, { after, to = Infinity }: RecordRun = { after: 0 }) {
+    for (const { tenant: _, session: __, atMs: ___, ...record } of this.#tables.records.of(ref))
+      if (record.seq > after && record.seq <= to) yield record satisfies StoredRecord;
   }
 
   #hasty<T>(work: () => T): T {
@@ -223,7 +256,18 @@ export class MemoryStore implements Store {
     return row === undefined ? null : (this.#tables.records.get({ ...ref, seq: row.seq })?.body ?? null);
   }
 
-  #turns(ref: SessionRef, head: string, from: number, to: number): readonly TurnRow[] {
-    return turnsOfHead(this.#tables, ref, head).filter(({ number }) => number >= from && number <= to);
+  /** Rows of the lineage of the live head. */
+  #inLineage<Row extends SessionRef & { readonly seq: number }>(
+    ref: SessionRef,
+    table: { of(ref: SessionRef): readonly Row[] },
+  ): readonly Row[] {
+    const head = this.#tables.sessions.get(ref)?.liveHead ?? '';
+    return lineageOf(this.#tables, ref, head).flatMap(({ session, afterSeq, toSeq }) =>
+      table.of({ ...ref, session }).filter(({ seq }) => seq > afterSeq && seq <= toSeq),
+    );
+  }
+
+  #turns(ref: SessionRef, head: string, from: number, to: number): readonly LineageRow[] {
+    return turnsOfLineage(this.#tables, ref, head).filter(({ number }) => number >= from && number <= to);
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Commit, Store } from '../../../src/db/contract.ts';
 import { chainRecords } from '../../../src/ledger/chain.ts';
-import type { RecordDraft } from '../../../src/ledger/kinds.ts';
+import type { MintedDraft } from '../../../src/ledger/kinds.ts';
 import type { Dice } from './dice.ts';
 
 export type Bug = (store: Store, dice: Dice) => Store;
@@ -76,13 +76,14 @@ function appendedAgain(commit: Commit): Commit {
     nextTurn,
     nextEvidence,
     nextPresentation,
+    nextItem,
     prefix,
     epoch,
     profileAt,
   } = commit;
   const drafts = commit.records.map(({ headId, kind, turnId, body }) => ({
     headId,
-    draft: { kind, turnId, body: JSON.parse(body) as unknown } as RecordDraft,
+    draft: { kind, turnId, body: JSON.parse(body) as unknown } as MintedDraft,
   }));
   const records = chainRecords({ session, nextSeq, lastDigest }, drafts);
   const nothing = {
@@ -103,6 +104,9 @@ function appendedAgain(commit: Commit): Commit {
     resets: [],
     usage: [],
     vectors: [],
+    evictions: [],
+    segments: [],
+    cleared: [],
   };
   return {
     ...nothing,
@@ -113,6 +117,7 @@ function appendedAgain(commit: Commit): Commit {
     nextTurn,
     nextEvidence,
     nextPresentation,
+    nextItem,
     prefix,
     epoch,
     profileAt,

@@ -104,7 +104,7 @@ export class Process implements Owner {
       timezone: 'UTC',
       cards: createCards([]),
       surface,
-      onClosed: (session, closed) => turns.keep(session, closed),
+      turns,
     });
     const { indexes } = this.engine;
     const planning = new Planning(indexes, turns);

@@ -58,6 +58,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'call-retrying': { child: 'step-2', attempt: 1, code: 'rate_limited', delayMs: 500 },
   'capacity-feedback': { leg: 'a', reason: 'over-length', rejectedTokens: 9, limitTokens: 8 },
   packet: { from: 1, to: 8, text: SECRET, quality: 'model' },
+  evicted: { from: 3, to: 9, note: SECRET, author: 'model' },
   reset: { behind: 4, throughStep: 2, text: SECRET, quality: 'deterministic' },
   'compaction-failed': { purpose: 'packet', from: 1, to: 8, code: 'auth', problem: SECRET },
   'prefix-changed': { from: 'd1', to: 'd2', part: 'tool read', bytes: 900 },

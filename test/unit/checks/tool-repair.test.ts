@@ -12,6 +12,7 @@ function turnOf(...batches: readonly (readonly Made[])[]): TurnView {
 function stepOf(made: readonly Made[], index: number): StepView {
   const step = index + 1;
   return {
+    item: step + 1,
     step,
     seq: step,
     content: made.map(([name], at) => ({ type: 'tool_call', id: `c${at}`, name, args: {} })),

@@ -17,11 +17,14 @@ const MESSAGES = [
 
 function step(change: Partial<StepView> = {}): StepView {
   const results = new Map();
-  return { step: 1, seq: 5, content: [], finish: 'tool_calls', kept: KEPT, results, nudge: null, ...change };
+  const made = { item: 2, step: 1, seq: 5, content: [], kept: KEPT, results, nudge: null };
+  return { ...made, finish: 'tool_calls', ...change };
 }
 
-function open(change: Partial<TurnView> = {}): Pick<TurnView, 'steps' | 'rejections' | 'reset'> {
-  return { steps: [step()], rejections: [], reset: null, ...change };
+function open(
+  change: Partial<TurnView> = {},
+): Pick<TurnView, 'steps' | 'rejections' | 'reset' | 'evictions'> {
+  return { steps: [step()], rejections: [], reset: null, evictions: [], ...change };
 }
 
 const continues = (turn = open(), leg = 'main', messages: readonly ChatMessage[] = MESSAGES) =>

@@ -295,7 +295,7 @@ export function evidenceOf(turn: TurnView) {
 export async function viewsOf(process: OneProcess, { ref, head }: Conversation, count: number) {
   const views: TurnView[] = [];
   for (let number = 1; number <= count; number++) {
-    const id = await process.engine.store.turnId(ref, head, number);
+    const id = (await process.engine.store.turnAt(ref, head, number))?.turn ?? null;
     if (id !== null) views.push(await process.view(ref, id));
   }
   return views;

@@ -17,6 +17,7 @@ function builder(): CommitBuilder {
     nextTurn: 2,
     nextEvidence: 3,
     nextPresentation: 4,
+    nextItem: 5,
     profileAt: 0,
     prefix: null,
     epoch: 0,
@@ -38,7 +39,7 @@ function wireOf(made: CommitBuilder): Record<string, unknown> {
 describe('a commit on its way to the database', () => {
   it('RUN-02 leaves out what it does not change', () => {
     const always = ['tenant', 'session', 'baseSeq', 'nextSeq', 'lastDigest', 'prefix', 'epoch', 'actors'];
-    const numbers = ['nextTurn', 'nextEvidence', 'nextPresentation', 'profileAt'];
+    const numbers = ['nextTurn', 'nextEvidence', 'nextPresentation', 'nextItem', 'profileAt'];
     expect(Object.keys(wireOf(builder())).sort()).toEqual([...always, ...numbers].sort());
   });
 

@@ -6,7 +6,7 @@ import {
   GENESIS_DIGEST,
   type PlacedDraft,
 } from '../../../src/ledger/chain.ts';
-import type { RecordDraft } from '../../../src/ledger/kinds.ts';
+import type { MintedDraft, RecordDraft } from '../../../src/ledger/kinds.ts';
 import type { RecordView } from '../../../src/ledger/view.ts';
 
 export const SESSION = '01890000-0000-7000-8000-000000000001';
@@ -127,8 +127,15 @@ export function turnDrafts(
   return drafts;
 }
 
-export function placed(drafts: readonly RecordDraft[]): readonly PlacedDraft[] {
-  return drafts.map((draft) => ({ headId: HEAD, draft }));
+/** `item` is the newest that was numbered before. */
+export function placed(drafts: readonly RecordDraft[], item = 0): readonly PlacedDraft[] {
+  return drafts.map((draft) => {
+    const { kind } = draft;
+    if (kind !== 'turn-context' && kind !== 'assistant-message')
+      return { headId: HEAD, draft: draft as MintedDraft };
+    item += 1;
+    return { headId: HEAD, draft: { ...draft, body: { ...draft.body, item } } as MintedDraft };
+  });
 }
 
 /** A session of whole turns, chained. */

@@ -33,6 +33,7 @@ function builder(): CommitBuilder {
     nextTurn: 1,
     nextEvidence: 1,
     nextPresentation: 1,
+    nextItem: 1,
     prefix: null,
     epoch: 0,
     profileAt: 0,

@@ -18,7 +18,7 @@ describe('what a process knows of the closed turns of a head', () => {
     const { session, indexes, closed, get } = await opened();
     for (let turn = 1; turn <= 3; turn++) await closed();
     expect((await get(4)).turns.count).toBe(3);
-    expect(indexes.knownTo(session.ref.session)).toEqual({ turn: 3, packetSeq: 0 });
+    expect(indexes.knownTo(session.ref.session)).toEqual({ turn: 3, recordSeq: 0 });
     await closed();
     const { turns } = await get(5);
     expect([turns.count, turns.last]).toEqual([4, 4]);

@@ -168,6 +168,7 @@ describe('what the calls of a reply say of the reading', () => {
 
   function stepOf(name: string): TurnView['steps'][number] {
     const content = [{ type: 'tool_call', id: 'c', name, args: {} }] as const;
-    return { step: 1, seq: 1, content, finish: 'tool_calls', kept: null, results: new Map(), nudge: null };
+    const made = { item: 2, step: 1, seq: 1, content, kept: null, results: new Map(), nudge: null };
+    return { ...made, finish: 'tool_calls' };
   }
 });

@@ -8,6 +8,7 @@ import type { EmbedOutcome, Leg, Provider, ProviderFailure } from '../../../src/
 import { Admission } from '../../../src/runtime/admission.ts';
 import { EmbeddingCalls } from '../../../src/runtime/embedding-calls.ts';
 import { Engine } from '../../../src/runtime/engine.ts';
+import { TurnCache } from '../../../src/runtime/turn-cache.ts';
 import { TurnVectors } from '../../../src/runtime/turn-vectors.ts';
 import { embedText } from '../../../src/sim/embeddings.ts';
 import { createToolSurface } from '../../../src/tools/surface.ts';
@@ -52,6 +53,7 @@ class World {
     timezone: 'UTC',
     cards: createCards(BUILTIN_CARDS),
     surface: createToolSurface([]),
+    turns: new TurnCache(this.database.store()),
   });
 
   process(model = 'places', limit: 'open' | 'held' = 'open'): TurnVectors {

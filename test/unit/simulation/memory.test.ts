@@ -4,9 +4,10 @@ import type { ActorRef, SessionRef } from '../../../src/db/contract.ts';
 import { brokenLaw } from '../../../src/ledger/invariants.ts';
 import { jobId } from '../../../src/queues/contract.ts';
 import type { CommitBuilder } from '../../../src/runtime/commit-builder.ts';
+import { lineageSuite } from '../../contract/lineage.suite.ts';
 import { queueBackendSuite } from '../../contract/queue.suite.ts';
 import { actorRow, callRows, SessionUnderTest } from '../../contract/session-under-test.ts';
-import { storeSuite } from '../../contract/store.suite.ts';
+import { type StoreUnderTest, storeSuite } from '../../contract/store.suite.ts';
 import { upkeepSuite } from '../../contract/upkeep.suite.ts';
 import { createMemoryDatabase, type MemoryDump } from '../../simulation/memory/database.ts';
 import { createMemoryQueue } from '../../simulation/memory/queue.ts';
@@ -47,7 +48,7 @@ function ofActor<Row extends ActorRef>(rows: readonly Row[], ref: ActorRef): rea
 const newTenant = async () => randomUUID();
 const close = async () => {};
 
-storeSuite('memory', async () => {
+const openStore = async (): Promise<StoreUnderTest> => {
   const { current, outbox } = clockedDatabase();
   return {
     store: current().store(),
@@ -58,7 +59,10 @@ storeSuite('memory', async () => {
       ofSession(current().dump().timers, ref).map(({ timer, revision }) => ({ timer, revision })),
     close,
   };
-});
+};
+
+storeSuite('memory', openStore);
+lineageSuite('memory', openStore);
 
 upkeepSuite('memory', async () => {
   const { current, renew, elapse, outbox } = clockedDatabase();
