@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,reading,probe,probing,peers] [--backend redis|postgres]
+ * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,transcript,reading,probe,probing,peers] [--backend redis|postgres]
  * [--turns N] [--quick] [--json]`: measures, prints a table for every target, and writes all of it to `bench/out`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -26,6 +26,7 @@ import {
 import { BACKENDS, type Backend, type Servers, startServers } from './servers.ts';
 import { asText, tablesOf } from './tables.ts';
 import { throughput } from './throughput.ts';
+import { transcriptBench } from './transcript.ts';
 
 interface Options {
   readonly only: readonly BenchName[];
@@ -53,6 +54,7 @@ const BENCHES: { readonly [Name in BenchName]: Bench<Name> } = {
   // Neither needs a queue: a plan is a reading, and the last turn of a recall runs where it is asked.
   plan: (servers, options) => planBench(servers, options),
   recall: (_, options) => recall(options),
+  transcript: (servers, options) => transcriptBench(servers, options),
   reading: async (_, options) => readingBench(options),
   probe: () => probeReport(),
   probing: (servers, options) => probingBench(servers, options),

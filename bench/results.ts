@@ -10,6 +10,7 @@ import type { ProbingResult } from './probing.ts';
 import type { ReadingRow } from './reading.ts';
 import type { RecallRow } from './recall.ts';
 import type { ThroughputRow } from './throughput.ts';
+import type { TranscriptRow } from './transcript.ts';
 
 export interface Results {
   readonly overhead: readonly OverheadResult[];
@@ -18,6 +19,7 @@ export interface Results {
   readonly cancel: readonly CancelRow[];
   readonly plan: readonly PlanRow[];
   readonly recall: readonly RecallRow[];
+  readonly transcript: readonly TranscriptRow[];
   readonly reading: readonly ReadingRow[];
   readonly probe: readonly ProbeRow[];
   readonly probing: ProbingResult;
@@ -32,6 +34,7 @@ export const BENCH_NAMES = [
   'cancel',
   'plan',
   'recall',
+  'transcript',
   'reading',
   'probe',
   'probing',

@@ -10,6 +10,7 @@ import { probingTables } from './probing.ts';
 import { readingTable } from './reading.ts';
 import type { BenchName, Results } from './results.ts';
 import type { ThroughputRow } from './throughput.ts';
+import { transcriptTable } from './transcript.ts';
 
 const BYTES_PER_KB = 1_024;
 /** Tables of the ledger named with their share of a turn; the rest is next to nothing. */
@@ -33,6 +34,7 @@ const TABLES: { readonly [Name in BenchName]: (results: Results[Name]) => readon
   cancel: (rows) => [cancelTable(rows)],
   plan: (rows) => [planTable(rows)],
   recall: (rows) => [recallTable(rows)],
+  transcript: (rows) => [transcriptTable(rows)],
   reading: (rows) => [readingTable(rows)],
   probe: (rows) => [probeTable(rows)],
   probing: (result) => probingTables(result),
