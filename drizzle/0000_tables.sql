@@ -222,6 +222,8 @@ CREATE TABLE "turnwright"."sessions" (
 	"epoch" integer DEFAULT 0 NOT NULL,
 	"profile_at" bigint DEFAULT 0 NOT NULL,
 	"watched_until" timestamp (3) with time zone,
+	"parent_session" uuid,
+	"parent_turn" uuid,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "sessions_tenant_id_session_id_pk" PRIMARY KEY("tenant_id","session_id")
 );
@@ -303,6 +305,7 @@ CREATE INDEX "evidence_turn" ON "turnwright"."evidence" USING btree ("tenant_id"
 CREATE INDEX "outbox_backlog" ON "turnwright"."outbox" USING btree ("pool","priority","position") WHERE admitted_at is null;--> statement-breakpoint
 CREATE INDEX "outbox_due" ON "turnwright"."outbox" USING btree ("due_at") WHERE admitted_at is null;--> statement-breakpoint
 CREATE INDEX "records_turn" ON "turnwright"."records" USING btree ("tenant_id","session_id","turn_id");--> statement-breakpoint
+CREATE INDEX "sessions_children" ON "turnwright"."sessions" USING btree ("tenant_id","session_id") WHERE parent_turn is not null;--> statement-breakpoint
 CREATE INDEX "side_calls_running" ON "turnwright"."side_calls" USING btree ("worker_id") WHERE status = 'running';--> statement-breakpoint
 CREATE INDEX "timers_due" ON "turnwright"."timers" USING btree ("due_at");--> statement-breakpoint
 CREATE INDEX "turns_open" ON "turnwright"."turns" USING btree ("tenant_id") WHERE status <> 'closed';--> statement-breakpoint

@@ -127,7 +127,7 @@ END $$;
 --> statement-breakpoint
 -- What a step that is still to be planned needs beside its turn, past what the claiming process has indexed.
 CREATE FUNCTION turnwright.to_plan(p_tenant uuid, p_session uuid, p_head uuid, p_indexed integer, p_record_seq bigint) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_build_object('after', p_indexed, 'turns', turnwright.indexed_turns(p_tenant, p_session, p_head, p_indexed, 256),
+  SELECT json_build_object('after', json_build_object('turn', p_indexed, 'recordSeq', p_record_seq), 'turns', turnwright.indexed_turns(p_tenant, p_session, p_head, p_indexed, 256),
     'packets', turnwright.packets_after(p_tenant, p_session, p_head, p_record_seq),
     'evictions', turnwright.evictions_after(p_tenant, p_session, p_head, p_record_seq),
     'reset', (SELECT h.reset_seq FROM turnwright.heads h WHERE h.tenant_id = p_tenant AND h.session_id = p_session AND h.head_id = p_head))
@@ -260,13 +260,20 @@ DECLARE
 BEGIN
   PERFORM set_config('turnwright.tenant', v_tenant::text, true);
   IF p ? 'create' THEN
-    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, next_item)
+    INSERT INTO turnwright.sessions (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, next_item,
+      parent_session, parent_turn)
     VALUES (v_tenant, v_session, 'open', p -> 'create' ->> 'leg', p -> 'create' ->> 'config', (p -> 'create' ->> 'head')::uuid,
-      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1, 1, 1);
+      (p ->> 'baseSeq')::bigint, decode(p ->> 'lastDigest', 'hex'), 1, 1, 1, 1,
+      (p -> 'create' -> 'parent' ->> 'session')::uuid, (p -> 'create' -> 'parent' ->> 'turn')::uuid);
     INSERT INTO turnwright.heads (tenant_id, session_id, head_id, at_seq, first_turn)
     VALUES (v_tenant, v_session, (p -> 'create' ->> 'head')::uuid, 0, coalesce((p -> 'create' ->> 'firstTurn')::integer, 1));
   END IF;
-  UPDATE turnwright.sessions SET status = coalesce(p ->> 'status', status), next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
+  IF p ? 'newHead' THEN
+    INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, first_turn)
+    SELECT v_tenant, v_session, x.head, x."from", x."atSeq", x."firstTurn"
+    FROM jsonb_to_record(p -> 'newHead') AS x(head uuid, "from" uuid, "atSeq" bigint, "firstTurn" integer);
+  END IF;
+  UPDATE turnwright.sessions SET status = coalesce(p ->> 'status', status), live_head = coalesce((p ->> 'liveHead')::uuid, live_head), next_seq = (p ->> 'nextSeq')::bigint, last_digest = decode(p ->> 'lastDigest', 'hex'),
     next_turn = (p ->> 'nextTurn')::integer, next_evidence = (p ->> 'nextEvidence')::integer,
     next_presentation = (p ->> 'nextPresentation')::integer, next_item = (p ->> 'nextItem')::integer, prefix_digest = decode(p ->> 'prefix', 'hex'), epoch = (p ->> 'epoch')::integer,
     profile_at = (p ->> 'profileAt')::bigint
@@ -462,7 +469,7 @@ END $$;
 CREATE FUNCTION turnwright.history(p_tenant uuid, p_session uuid, p_head uuid, p_from integer, p_to integer, p_kinds text[]) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   PERFORM set_config('turnwright.tenant', p_tenant::text, true);
-  RETURN (SELECT coalesce(json_agg(json_build_object('number', t.number, 'turn', t.turn_id, 'records', turnwright.turn_records(p_tenant, t.session_id, t.turn_id,
+  RETURN (SELECT coalesce(json_agg(json_build_object('session', t.session_id, 'number', t.number, 'turn', t.turn_id, 'records', turnwright.turn_records(p_tenant, t.session_id, t.turn_id,
       p_kinds, g.to_seq)) ORDER BY t.number), '[]'::json)
     FROM turnwright.lineage(p_tenant, p_session, p_head) g
     JOIN turnwright.turns t ON t.tenant_id = p_tenant AND t.session_id = g.session_id AND t.head_id = g.head_id

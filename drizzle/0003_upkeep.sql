@@ -142,8 +142,25 @@ CREATE FUNCTION turnwright.next_due_ms() RETURNS double precision LANGUAGE sql S
   FROM (SELECT clock_timestamp() AS read_at) c
 $$;
 --> statement-breakpoint
--- Brings back what no worker moves: calls of dead workers, timers past due, events nobody drains. Returns what it did,
--- and the rows the queue was given long ago, for the caller to look for their jobs.
+-- The first turn of a session that another turn made ends with that one: it is told to, once. Returns how many were.
+CREATE FUNCTION turnwright.cancel_children() RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_count integer;
+BEGIN
+  INSERT INTO turnwright.actor_events (tenant_id, session_id, actor_id, event_id, event)
+  SELECT t.tenant_id, t.session_id, t.turn_id, 'cancel', '{"type":"turn.cancel","reason":"parent_ended"}'
+  FROM turnwright.sessions s
+  JOIN turnwright.turns t ON t.tenant_id = s.tenant_id AND t.session_id = s.session_id AND t.status <> 'closed'
+  JOIN turnwright.turns p ON p.tenant_id = s.tenant_id AND p.session_id = s.parent_session AND p.turn_id = s.parent_turn AND p.status = 'closed'
+  WHERE s.parent_turn IS NOT NULL AND NOT EXISTS (SELECT FROM turnwright.turns o
+    WHERE o.tenant_id = t.tenant_id AND o.session_id = t.session_id AND o.number < t.number)
+  ON CONFLICT DO NOTHING;
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  RETURN v_count;
+END $$;
+--> statement-breakpoint
+-- Brings back what no worker moves: calls of dead workers, timers past due, turns whose parent ended, events nobody
+-- drains. Returns what it did, and the rows the queue was given long ago, for the caller to look for their jobs.
 CREATE FUNCTION turnwright.sweep(p_lease_ms integer, p_readmit_ms integer) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_taken integer;
@@ -178,6 +195,8 @@ BEGIN
     ON CONFLICT DO NOTHING RETURNING 1
   )
   SELECT count(*) INTO v_fired FROM pending;
+
+  PERFORM turnwright.cancel_children();
 
   WITH waiting AS (
     SELECT DISTINCT e.tenant_id, e.session_id, e.actor_id FROM turnwright.actor_events e WHERE e.revision IS NULL

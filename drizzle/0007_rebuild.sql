@@ -15,14 +15,16 @@ BEGIN
   IF (SELECT max(r.seq) + 1 FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session) IS DISTINCT FROM (v_row ->> 'nextSeq')::bigint THEN
     RETURN false;
   END IF;
-  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, next_item, prefix_digest, epoch, profile_at, created_at)
+  INSERT INTO turnwright.sessions AS s (tenant_id, session_id, status, leg, config, live_head, next_seq, last_digest, next_turn, next_evidence, next_presentation, next_item, prefix_digest, epoch, profile_at, parent_session, parent_turn, created_at)
   SELECT v_tenant, v_session, v_row ->> 'status', v_row ->> 'leg', v_row ->> 'config', (v_row ->> 'liveHead')::uuid, (v_row ->> 'nextSeq')::bigint,
     decode(v_row ->> 'lastDigest', 'hex'), (v_row ->> 'nextTurn')::integer, (v_row ->> 'nextEvidence')::integer,
-    (v_row ->> 'nextPresentation')::integer, (v_row ->> 'nextItem')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, (v_row ->> 'profileAt')::bigint, r.at
+    (v_row ->> 'nextPresentation')::integer, (v_row ->> 'nextItem')::integer, decode(v_row ->> 'prefix', 'hex'), (v_row ->> 'epoch')::integer, (v_row ->> 'profileAt')::bigint,
+    (v_row -> 'parent' ->> 'session')::uuid, (v_row -> 'parent' ->> 'turn')::uuid, r.at
   FROM turnwright.records r WHERE r.tenant_id = v_tenant AND r.session_id = v_session AND r.seq = 1
   ON CONFLICT (tenant_id, session_id) DO UPDATE SET status = excluded.status, leg = excluded.leg, config = excluded.config,
     live_head = excluded.live_head, next_seq = excluded.next_seq, last_digest = excluded.last_digest, next_turn = excluded.next_turn,
-    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, next_item = excluded.next_item, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch, profile_at = excluded.profile_at;
+    next_evidence = excluded.next_evidence, next_presentation = excluded.next_presentation, next_item = excluded.next_item, prefix_digest = excluded.prefix_digest, epoch = excluded.epoch, profile_at = excluded.profile_at,
+    parent_session = excluded.parent_session, parent_turn = excluded.parent_turn;
 
   DELETE FROM turnwright.heads x WHERE x.tenant_id = v_tenant AND x.session_id = v_session;
   INSERT INTO turnwright.heads (tenant_id, session_id, head_id, from_head, at_seq, open_turn, reset_seq, cleared_seq, first_turn)

@@ -6,6 +6,7 @@ import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import { UsageTotals } from '../ledger/usage.ts';
 import { finalAnswer, foldTurn } from '../ledger/view.ts';
 import type { CostBudget } from '../runtime/budgets.ts';
+import { parentOf } from '../runtime/sessions.ts';
 import type * as schemas from './schemas.ts';
 import { snapshotOf, stateOf } from './turn-state.ts';
 import { costAnswer, totalOf } from './usage-answers.ts';
@@ -30,8 +31,10 @@ export function sessionAnswer(row: SessionRow): SessionAnswer {
     budget: budgetAnswer(config.budget),
     metadata: config.metadata,
     head: row.head,
+    forked_from: row.forkedFrom,
     turns: row.turns,
     open_turn: row.openTurn,
+    delegated_by: parentOf(config),
     created_at: row.createdAt.toISOString(),
   };
 }

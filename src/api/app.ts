@@ -10,6 +10,8 @@ import { CONTEXT_ROUTES } from './context-routes.ts';
 import type { ApiContext, ApiDeps, ApiLimits, Route } from './contract.ts';
 import { CONTROL_ROUTES } from './control-routes.ts';
 import { sendFailure } from './failures.ts';
+import { HEAD_ROUTES } from './head-routes.ts';
+import { LINEAGE_ROUTES } from './lineage-routes.ts';
 import { Metrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { operationsRoutes } from './operations-routes.ts';
@@ -20,6 +22,7 @@ import { register } from './register.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 import { sessionServices } from './session-services.ts';
+import { TRANSCRIPT_ROUTES } from './transcript-routes.ts';
 import { TurnFeeds } from './turn-feeds.ts';
 import { TURN_ROUTES } from './turn-routes.ts';
 import { USAGE_ROUTES } from './usage-routes.ts';
@@ -45,7 +48,10 @@ export interface RunningApi {
 export function apiRoutes(): readonly Route[] {
   const routes: readonly Route[] = [
     ...SESSION_ROUTES,
+    ...LINEAGE_ROUTES,
+    ...HEAD_ROUTES,
     ...CONTEXT_ROUTES,
+    ...TRANSCRIPT_ROUTES,
     ...PRESENTATION_ROUTES,
     ...TURN_ROUTES,
     ...CONTROL_ROUTES,
@@ -61,7 +67,7 @@ export function apiRoutes(): readonly Route[] {
 export async function buildApi(deps: ApiDeps): Promise<FastifyInstance> {
   const { services } = deps;
   const { maxBodyBytes } = services.config.limits;
-  const handling = { logger: services.logger, maxBodyBytes };
+  const handling = { logger: services.logger };
   const app = Fastify({
     bodyLimit: maxBodyBytes,
     logger: false,

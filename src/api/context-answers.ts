@@ -2,12 +2,16 @@
 import type { z } from 'zod';
 import type { CapacityProfile } from '../context/capacity/profile.ts';
 import { tokensOf } from '../context/capacity/tokens.ts';
+import type { ItemRun, Room } from '../context/evict/explain.ts';
 import type { PlannedPacket, Promotion } from '../context/plan/contract.ts';
+import type { PlanPiece } from '../context/plan/why.ts';
 import type { PlannedTurnRow } from '../db/queries/find-planned-turn.ts';
 import type { PresentationRecord } from '../db/queries/list-presentations.ts';
 import type { Json } from '../ledger/json.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
+import type { DryEvict } from '../runtime/dry-evict.ts';
 import type { DryPlan } from '../runtime/dry-plan.ts';
+import type { ItemsContext } from '../runtime/items-context.ts';
 import { profileOf } from '../runtime/request-size.ts';
 import type { SentRequest } from '../runtime/sent-request.ts';
 import type { SessionContext } from '../runtime/session-context.ts';
@@ -32,20 +36,48 @@ export function dryPlanAnswer(session: string, leg: string, dry: DryPlan): Answe
     left_out: plan.leftOut,
     packet: packetAnswer(plan.packet, profile),
     continues: plan.continues,
-    pieces: [...dry.pieces],
+    pieces: dry.pieces.map(turnPiece),
     promoted: plan.promoted.map(promotionAnswer),
+    room: null,
     wants: plan.wants,
+    evicts: null,
+  };
+}
+
+export function dryEvictAnswer(session: string, leg: string, dry: DryEvict): Answer<typeof schemas.dryPlan> {
+  const { profile } = dry;
+  const pieces = dry.runs.map((run) => itemPiece(run, profile));
+  return {
+    session,
+    turn_number: dry.number,
+    policy: 'evict',
+    leg,
+    profile: profileAnswer(profile),
+    ceiling_tokens: dry.ceilingTokens,
+    open_turn_tokens: dry.openTurnTokens,
+    prefix_tokens: dry.prefixTokens,
+    budget_tokens: dry.ceilingTokens,
+    spent_tokens: spent(pieces),
+    left_out: 0,
+    packet: null,
+    continues: null,
+    pieces,
+    promoted: [],
+    room: roomAnswer(dry.room),
+    wants: null,
+    evicts: dry.due,
   };
 }
 
 export function contextAnswer(
   session: string,
   row: PlannedTurnRow,
-  context: SessionContext,
+  { items, ...context }: SessionContext & { readonly items: ItemsContext | null },
 ): Answer<typeof schemas.sessionContext> {
   const { plan, prefix, receipts } = context;
   const profile = profileOf(plan);
   const answered = receipts.filter(({ settlement }) => settlement === 'answered');
+  const pieces = items?.runs.map((run) => itemPiece(run, profile)) ?? context.pieces.map(turnPiece);
   return {
     session,
     context: {
@@ -61,12 +93,13 @@ export function contextAnswer(
       prefix_tokens: prefix.tokens,
       profile: profileAnswer(profile),
       budget_tokens: plan.budgetTokens,
-      spent_tokens: plan.spentTokens,
+      spent_tokens: items === null ? plan.spentTokens : spent(pieces),
       left_out: plan.leftOut,
       packet: packetAnswer(plan.packet, profile),
       continues: plan.continues,
-      pieces: [...context.pieces],
+      pieces,
       promoted: plan.promoted,
+      room: items === null ? null : roomAnswer(items.room),
       degraded: plan.degraded,
       handoff:
         context.handoff === null ? null : { record: context.handoff.seq, tokens: context.handoff.tokens },
@@ -132,6 +165,30 @@ export function presentationAnswer(
     derived_from: made.derivedFrom,
     ...(content ? { payload: made.payload } : {}),
   };
+}
+
+type PieceAnswer = Answer<typeof schemas.dryPlan>['pieces'][number];
+
+function turnPiece(piece: PlanPiece): PieceAnswer {
+  return { ...piece, unit: 'turn' };
+}
+
+function itemPiece({ from, to, fidelity, bytes, reason }: ItemRun, profile: CapacityProfile): PieceAnswer {
+  return { unit: 'item', from, to, fidelity, tokens: tokensOf(bytes, profile), reason };
+}
+
+function spent(pieces: readonly PieceAnswer[]): number {
+  return pieces.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function roomAnswer({
+  unit,
+  used,
+  limit,
+  pressureFrom,
+  dueFrom,
+}: Room): Answer<typeof schemas.dryPlan>['room'] {
+  return { unit, used, limit, pressure_from: pressureFrom, due_from: dueFrom };
 }
 
 function profileAnswer(profile: CapacityProfile): Answer<typeof schemas.dryPlan>['profile'] {

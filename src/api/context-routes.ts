@@ -8,12 +8,20 @@ import type { Json } from '../ledger/json.ts';
 import { parseBody } from '../ledger/kinds.ts';
 import type { Leg } from '../providers/contract.ts';
 import { compactSession } from '../runtime/compact.ts';
+import { dryEvict } from '../runtime/dry-evict.ts';
 import { dryPlan } from '../runtime/dry-plan.ts';
+import { itemsContext } from '../runtime/items-context.ts';
 import { retractLink } from '../runtime/retract-link.ts';
 import { rebuildSent } from '../runtime/sent-request.ts';
 import { contextOf } from '../runtime/session-context.ts';
 import { recallFrom } from '../runtime/session-recall.ts';
-import { compactAnswer, contextAnswer, dryPlanAnswer, sentAnswer } from './context-answers.ts';
+import {
+  compactAnswer,
+  contextAnswer,
+  dryEvictAnswer,
+  dryPlanAnswer,
+  sentAnswer,
+} from './context-answers.ts';
 import * as schemas from './context-schemas.ts';
 import { type ApiContext, type Call, type Route, route } from './contract.ts';
 import { readsContent, refOf, sessionNotFound, theSession, theTurn } from './found.ts';
@@ -103,11 +111,16 @@ export const CONTEXT_ROUTES: readonly Route[] = [
 ];
 
 async function planned(context: ApiContext, call: Call<unknown, z.infer<typeof schemas.planQuery>>) {
-  const { text = null, leg: named } = call.query;
-  const leg = legOf(context, await theSession(context, call), named);
+  const { text = null, leg: named, policy } = call.query;
+  const row = await theSession(context, call);
+  const leg = legOf(context, row, named);
   const ref = { tenant: call.caller.tenant, session: call.id };
-  const dry = await dryPlan(context.sessions, ref, { text, leg });
-  return { status: 200, body: dryPlanAnswer(call.id, leg.name, dry) };
+  const under = policy ?? parseBody('session-created', JSON.parse(row.config)).policy.name;
+  const body =
+    under === 'evict'
+      ? dryEvictAnswer(call.id, leg.name, await dryEvict(context.sessions, ref, { text, leg }))
+      : dryPlanAnswer(call.id, leg.name, await dryPlan(context.sessions, ref, { text, leg }));
+  return { status: 200, body };
 }
 
 async function lastContext(context: ApiContext, call: Call) {
@@ -117,9 +130,11 @@ async function lastContext(context: ApiContext, call: Call) {
   if (state === null) throw sessionNotFound(call.id);
   const row = await findPlannedTurn(services.pool, ref);
   const made = row === null ? null : await contextOf(sessions, state.session, row);
-  const body =
-    row === null || made === null ? { session: call.id, context: null } : contextAnswer(call.id, row, made);
-  return { status: 200, body };
+  if (row === null || made === null) return { status: 200, body: { session: call.id, context: null } };
+  const { turn, plan } = made;
+  const evicts = plan.policy === 'evict';
+  const items = evicts ? await itemsContext(sessions, state.session, { head: row.head, turn }) : null;
+  return { status: 200, body: contextAnswer(call.id, row, { ...made, items }) };
 }
 
 async function requestAgain(context: ApiContext, call: Call<unknown, z.infer<typeof schemas.requestQuery>>) {

@@ -1,6 +1,7 @@
 /** What a request carries, would carry or carried, as answers show it. Sizes in tokens are those of the profile named beside them. */
 import { z } from 'zod';
 import { json } from '../ledger/blocks.ts';
+import { POLICIES } from '../ledger/kinds.ts';
 import { LINK_KINDS } from '../ledger/turn-card.ts';
 
 const MAX_TEXT_CHARS = 8_000;
@@ -16,14 +17,11 @@ const count = z.int().nonnegative();
 const tokens = z.number().nonnegative();
 const range = z.strictObject({ from: count, to: count });
 
-/** The policies a dry plan can be made under. */
-const PLANNED_POLICIES = ['plan'] as const;
-
 export const planQuery = z.strictObject({
   policy: z
-    .enum(PLANNED_POLICIES, { error: `allowed is ${PLANNED_POLICIES.join(', ')}` })
-    .default('plan')
-    .describe('The policy that plans.'),
+    .enum(POLICIES, { error: `allowed is ${POLICIES.join(', ')}` })
+    .optional()
+    .describe('The policy to plan under; the session’s own unless given.'),
   leg: z
     .string()
     .min(1)
@@ -88,10 +86,22 @@ const profile = z.strictObject({
 const piece = z.strictObject({
   from: count,
   to: count,
-  fidelity: z.enum(['full', 'card', 'packet']),
+  unit: z.enum(['turn', 'item']).describe('What from and to are the numbers of: items under evict.'),
+  fidelity: z.enum(['full', 'card', 'packet', 'verbatim', 'residue']),
   tokens,
   reason: z.string(),
 });
+
+/** Where a request stands to what it may be: only under evict. */
+const room = z
+  .strictObject({
+    unit: z.enum(['tokens', 'bytes']).describe('bytes where nobody knows the window.'),
+    used: tokens.nullable().describe('null where nothing was measured since the history was edited.'),
+    limit: tokens.nullable(),
+    pressure_from: tokens.describe('From here on the model is told.'),
+    due_from: tokens.describe('From here on an eviction is due.'),
+  })
+  .nullable();
 
 const promotion = z.strictObject({
   number: count,
@@ -114,6 +124,7 @@ const planned = {
   continues: count.nullable().describe('The turn whose thread it goes on with.'),
   pieces: z.array(piece).describe('The history, oldest first.'),
   promoted: z.array(promotion).describe('Turns that are whole for another reason than their age.'),
+  room,
 };
 
 export const dryPlan = z.strictObject({
@@ -121,13 +132,14 @@ export const dryPlan = z.strictObject({
   turn_number: count.describe(
     'The turn it is made for: the next one, or the one that runs, of the turns closed before it.',
   ),
-  policy: z.enum(PLANNED_POLICIES),
+  policy: z.enum(POLICIES),
   leg: z.string(),
   profile,
   ceiling_tokens: tokens.describe('The largest prompt.'),
   open_turn_tokens: tokens.describe('The directive with what is said beside it.'),
   ...planned,
   wants: range.nullable().describe('Turns a summary should stand for and does not yet.'),
+  evicts: range.nullable().describe('Items that would leave before the request is sent.'),
 });
 
 const receiptUsage = z.strictObject({

@@ -63,6 +63,8 @@ export interface Route {
   readonly body?: z.ZodType;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
+  /** Of a route that takes larger bodies than others. */
+  readonly maxBodyBytes?: number;
   readonly query?: z.ZodType;
   readonly headers?: readonly { readonly name: string; readonly description: string }[];
   readonly answers: Readonly<Record<number, RouteAnswer>>;

@@ -9,6 +9,8 @@ const RETRY_AFTER_SECONDS = 1;
 const PASSING_SQLSTATE = /^(?:08|40|53|57|58)[0-9A-Z]{3}$/u;
 const MAX_SHOWN_CHARS = 60;
 const MAX_PROBLEMS = 10;
+/** How a schema that lists what it takes begins its own words. */
+const ALLOWED = 'allowed is ';
 
 interface Failure {
   readonly status: number;
@@ -39,9 +41,9 @@ export function sendFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { logger, maxBodyBytes }: { readonly logger: Logger; readonly maxBodyBytes: number },
+  { logger }: { readonly logger: Logger },
 ): FastifyReply {
-  const failure = failureOf(error, maxBodyBytes);
+  const failure = failureOf(error, request.routeOptions.bodyLimit);
   if (failure.status >= 500)
     logger.warn({ err: error, method: request.method, route: request.routeOptions.url }, 'a request failed');
   // The board asks a browser for credentials in its own way.
@@ -61,7 +63,10 @@ function problemOf(issue: z.core.$ZodIssue, input: unknown, where: string): stri
   const place = path === '' ? `the ${where}` : `"${path}" of the ${where}`;
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => JSON.stringify(key.slice(0, MAX_SHOWN_CHARS)));
-    return `Unknown ${keys.length === 1 ? 'member' : 'members'} ${keys.join(', ')} in ${place}: remove ${keys.length === 1 ? 'it' : 'them'}.`;
+    const remedy = issue.message.startsWith(ALLOWED)
+      ? issue.message
+      : `remove ${keys.length === 1 ? 'it' : 'them'}`;
+    return `Unknown ${keys.length === 1 ? 'member' : 'members'} ${keys.join(', ')} in ${place}: ${remedy}.`;
   }
   if (issue.code === 'invalid_union') {
     const inner = issue.errors.flatMap((errors) => errors.map((each) => each.message));

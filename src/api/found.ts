@@ -9,7 +9,10 @@ import { turnAnswer } from './answers.ts';
 import type { ApiContext, Call } from './contract.ts';
 import { noSuchLeg } from './session-config.ts';
 
-export async function theSession({ services }: ApiContext, { caller, id }: Call): Promise<SessionRow> {
+export async function theSession(
+  { services }: ApiContext,
+  { caller, id }: Pick<Call, 'caller' | 'id'>,
+): Promise<SessionRow> {
   const row = await readSession(services.pool, caller.tenant, id);
   if (row === null) throw sessionNotFound(id);
   return row;

@@ -25,6 +25,9 @@ export function register(app: FastifyInstance, context: ApiContext, gate: Gate, 
   app.route({
     method: route.method,
     url: route.path,
+    ...(route.maxBodyBytes === undefined
+      ? {}
+      : { bodyLimit: Math.max(route.maxBodyBytes, app.initialConfig.bodyLimit ?? 0) }),
     // Before the body is read: a stranger's is not worth reading.
     onRequest: async (request) => {
       callers.set(request, await callerOf(context, gate, route, request));

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { inputBlock, json } from '../ledger/blocks.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../ledger/errors.ts';
 import { OUTCOMES, TURN_MODES } from '../ledger/kinds.ts';
+import { history } from './history-schema.ts';
+import { policy } from './policy-schemas.ts';
 import { TURN_STATES } from './turn-state.ts';
 import { cost } from './usage-schemas.ts';
 
@@ -24,39 +26,6 @@ const metadata = z
 const count = z.int().nonnegative();
 const time = z.iso.datetime();
 
-/** A closed list of words, whose refusal names them. */
-function oneOf<const Words extends readonly [string, ...string[]]>(...words: Words) {
-  return z.enum(words, { error: `allowed is ${words.map((word) => JSON.stringify(word)).join(', ')}` });
-}
-
-/** The options of `plan` the contract names; each is kept with the session. */
-const planOptions = z.strictObject({
-  keepTurns: count.optional(),
-  hysteresisRatio: z.number().min(0).max(1).optional(),
-  safetyMarginRatio: z.number().min(0).max(1).optional(),
-  summaryThreshold: z.number().nonnegative().optional(),
-  contextWindow: z.int().positive().optional(),
-  maxTokens: z.int().positive().optional(),
-  reserveTokens: count.optional(),
-  reserve: oneOf('window', 'horizon').optional().describe('What the reply is charged to.'),
-  surface: oneOf('all').optional().describe('Every tool is loaded from the start.'),
-  promotedShare: z
-    .number()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe('Share of the history held for turns that more than their age speaks for.'),
-  wholeShare: z
-    .number()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe('Where not all turns fit whole: what whole ones may take of the history.'),
-  eligibility: oneOf('recency', 'signal').optional().describe('What may make a turn whole.'),
-  signals: oneOf('all', 'minimal').optional().describe('minimal follows no words and no links.'),
-  steady: z.boolean().optional().describe('The boundary of the newest whole turns moves in steps.'),
-});
-
 const limit = z.int().min(1);
 /** No call is made that could pass it. */
 const costBudget = {
@@ -70,9 +39,7 @@ export const newSession = z.strictObject({
     .union([name, z.array(name).min(1)])
     .optional()
     .describe('The name of a configured ladder, or leg names, first choice first.'),
-  policy: z
-    .union([z.literal('plan'), z.strictObject({ name: z.literal('plan'), options: planOptions.optional() })])
-    .optional(),
+  policy: policy.optional(),
   tools: z.array(name).max(MAX_TOOLS).optional().describe('Tools the session may use; all when left out.'),
   system: z.string().optional(),
   workContract: z
@@ -84,6 +51,13 @@ export const newSession = z.strictObject({
   locale: z.string().refine(isLocale, 'a BCP 47 language tag such as en-GB').optional(),
   timezone: z.string().refine(isTimezone, 'an IANA time zone such as Europe/Paris').optional(),
   budget: z.strictObject(costBudget).optional().describe('Of all its turns together.'),
+  history: history.optional(),
+  forkOf: z
+    .uuid()
+    .optional()
+    .describe(
+      'Go on from that session instead: what is not sent is as it has it. Takes what POST …/fork does.',
+    ),
   metadata: metadata.optional(),
 });
 export type NewSession = z.infer<typeof newSession>;
@@ -166,10 +140,17 @@ export const session = z.strictObject({
   budget: shownBudget,
   metadata: z.record(z.string(), json),
   head: z.uuid(),
-  turns: count,
+  forked_from: z.uuid().nullable().describe('The session it goes on from.'),
+  turns: count.describe('Along its lineage: those of the session it goes on from count.'),
   open_turn: z.uuid().nullable(),
+  delegated_by: z
+    .strictObject({ session: z.uuid(), turn: z.uuid() })
+    .nullable()
+    .describe('The turn that made the session for a task of its own.'),
   created_at: time,
 });
+
+export const oneSession = z.strictObject({ session });
 
 /** A session alone, with what its calls came to. */
 export const costedSession = session.extend(cost.shape);

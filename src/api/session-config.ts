@@ -5,6 +5,7 @@ import type { JsonObject } from '../ledger/json.ts';
 import type { Leg } from '../providers/contract.ts';
 import type { CostBudget } from '../runtime/budgets.ts';
 import type { SessionConfig } from '../runtime/sessions.ts';
+import type { NewFork } from './lineage-schemas.ts';
 import type { NewSession } from './schemas.ts';
 
 export interface Deployment extends Pick<Config, 'legs' | 'ladders' | 'defaultLeg'> {
@@ -15,11 +16,10 @@ export interface Deployment extends Pick<Config, 'legs' | 'ladders' | 'defaultLe
 export function sessionConfig(sent: NewSession, deployment: Deployment): SessionConfig {
   const { leg, ladder } = legsOf(sent, deployment);
   const tools = toolsOf(sent.tools, deployment.tools);
-  const options = sent.policy === undefined || sent.policy === 'plan' ? {} : (sent.policy.options ?? {});
   return {
     leg,
     ...(ladder === null ? {} : { ladder: [...ladder] }),
-    policy: { name: 'plan', options: options as JsonObject },
+    policy: policyOf(sent.policy),
     tools: tools === null ? null : [...tools],
     system: sent.system ?? '',
     ...(sent.workContract === undefined ? {} : { workContract: sent.workContract }),
@@ -28,6 +28,35 @@ export function sessionConfig(sent: NewSession, deployment: Deployment): Session
     ...budgetOf(sent.budget),
     metadata: sent.metadata ?? {},
   };
+}
+
+/**
+ * A fork's settings: what was sent, and for the rest those of the session it goes on from, whose legs may be gone.
+ *
+ * @throws TurnwrightError `unknown_leg` naming those there are.
+ */
+export function forkedConfig(sent: NewFork, from: SessionConfig, deployment: Deployment): SessionConfig {
+  const { leg: fromLeg, ladder: fromLadder, ...rest } = from;
+  const legs: Pick<NewFork, 'leg' | 'ladder'> =
+    sent.leg === undefined && sent.ladder === undefined
+      ? fromLadder === undefined
+        ? { leg: fromLeg }
+        : { ladder: fromLadder }
+      : sent;
+  const { leg, ladder } = legsOf(legs, deployment);
+  return {
+    ...rest,
+    leg,
+    ...(ladder === null ? {} : { ladder: [...ladder] }),
+    ...(sent.policy === undefined ? {} : { policy: policyOf(sent.policy) }),
+    ...(sent.system === undefined ? {} : { system: sent.system }),
+    ...(sent.metadata === undefined ? {} : { metadata: sent.metadata }),
+  };
+}
+
+function policyOf(sent: NewSession['policy'] = 'plan'): SessionConfig['policy'] {
+  if (typeof sent === 'string') return { name: sent, options: {} };
+  return { name: sent.name, options: (sent.options ?? {}) as JsonObject };
 }
 
 /** As records hold it: left out where nothing is limited. */
@@ -44,7 +73,7 @@ export function budgetOf({ costMicroUsd, tokens }: NonNullable<NewSession['budge
 }
 
 function legsOf(
-  { leg, ladder }: NewSession,
+  { leg, ladder }: Pick<NewSession, 'leg' | 'ladder'>,
   deployment: Deployment,
 ): { readonly leg: string; readonly ladder: readonly string[] | null } {
   if (leg !== undefined && ladder !== undefined)

@@ -3,17 +3,28 @@ import { z } from 'zod';
 import { listSessions } from '../db/queries/read-sessions.ts';
 import { MACHINES } from '../machines/registry.ts';
 import type { Difference } from '../runtime/differences.ts';
+import { importSession } from '../runtime/imported-history.ts';
 import { rebuildSession } from '../runtime/rebuild.ts';
 import { archiveSession, createSession } from '../runtime/sessions.ts';
 import { verifySession } from '../runtime/verify-session.ts';
 import { sessionAnswer } from './answers.ts';
 import { type ApiContext, type Call, type Route, route } from './contract.ts';
 import { sessionNotFound, theSession } from './found.ts';
-import { costedSession, newSession, noQuery, page, rebuild, session, verdict } from './schemas.ts';
+import { imported, MAX_HISTORY_BODY_BYTES } from './history-schema.ts';
+import { forked, forkOf } from './lineage-routes.ts';
+import {
+  costedSession,
+  type NewSession,
+  newSession,
+  noQuery,
+  oneSession,
+  page,
+  rebuild,
+  session,
+  verdict,
+} from './schemas.ts';
 import { sessionConfig } from './session-config.ts';
 import { costAnswer, totalOf } from './usage-answers.ts';
-
-const oneSession = z.strictObject({ session });
 
 export const SESSION_ROUTES: readonly Route[] = [
   route({
@@ -24,15 +35,9 @@ export const SESSION_ROUTES: readonly Route[] = [
     body: newSession,
     bodyOptional: true,
     answers: { 201: { description: 'The session.', schema: oneSession } },
-    errors: ['unknown_leg', 'unknown_tool'],
-    handle: async (context, call) => {
-      const { config, engine, newId } = context.services;
-      const settings = sessionConfig(call.body, { ...config, tools: context.tools });
-      const id = newId();
-      await createSession(engine, { tenant: call.caller.tenant, session: id }, newId(), settings);
-      const row = await theSession(context, { ...call, id });
-      return { status: 201, body: { session: sessionAnswer(row) } };
-    },
+    maxBodyBytes: MAX_HISTORY_BODY_BYTES,
+    errors: ['unknown_leg', 'unknown_tool', 'session_not_found', 'ancestor_unreadable'],
+    handle: async (context, call) => ({ status: 201, body: await created(context, call) }),
   }),
   route({
     method: 'GET',
@@ -122,6 +127,18 @@ export const SESSION_ROUTES: readonly Route[] = [
     handle: async (context, call) => ({ status: 200, body: await rebuilt(context, call) }),
   }),
 ];
+
+async function created(context: ApiContext, call: Call<NewSession>): Promise<z.infer<typeof oneSession>> {
+  const { body, caller } = call;
+  if (body.forkOf !== undefined) return forked(context, call, body.forkOf, forkOf(body));
+  const { config: deployment, engine, newId } = context.services;
+  const config = sessionConfig(body, { ...deployment, tools: context.tools });
+  const [id, head] = [newId(), newId()];
+  const ref = { tenant: caller.tenant, session: id };
+  if (body.history === undefined) await createSession(engine, ref, head, config);
+  else await importSession(engine, ref, { head, config, messages: body.history.map(imported), newId });
+  return { session: sessionAnswer(await theSession(context, { caller, id })) };
+}
 
 async function verified({ services }: ApiContext, call: Call): Promise<z.infer<typeof verdict>> {
   const ref = { tenant: call.caller.tenant, session: call.id };

@@ -4,6 +4,7 @@ import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import { MACHINES } from '../machines/registry.ts';
 import { safeMessage } from '../providers/redaction.ts';
 import { CALL_POLICY, isCallSource } from '../runtime/calls.ts';
+import { WAITING } from '../runtime/side-call.ts';
 import { findMachine } from '../runtime/snapshot.ts';
 import { snapshotOf, stateOf } from './turn-state.ts';
 import type { CallFact, WhyFacts } from './why-schema.ts';
@@ -76,9 +77,18 @@ function callFact(call: CallFacts, nowMs: number, goneMs: number): CallFact {
     due_in_seconds: place === 'delayed' ? secondsOf((handOver?.dueMs ?? nowMs) - nowMs) : null,
     rows_before: place === 'held_back' ? (handOver?.before ?? 0) : null,
     rate_limited: place === 'delayed' && (call.lastError?.startsWith(RATE_LIMITED) ?? false),
+    waits_for: place === 'delayed' && isWaiting(call) ? awaitedBy(call) : null,
     worker: call.worker === null ? null : workerFact(call.worker, nowMs, goneMs),
-    last_error: call.lastError === null ? null : withoutCredentials(call.lastError),
+    last_error: call.lastError === null || isWaiting(call) ? null : withoutCredentials(call.lastError),
   };
+}
+
+function isWaiting({ lastError }: CallFacts): boolean {
+  return lastError?.startsWith(WAITING) ?? false;
+}
+
+function awaitedBy({ lastError }: CallFacts): string {
+  return withoutCredentials(lastError?.slice(WAITING.length) ?? '');
 }
 
 function placeOf({ status, handOver }: CallFacts, nowMs: number): CallFact['place'] {

@@ -34,6 +34,7 @@ const call = z.strictObject({
   due_in_seconds: seconds.nullable().describe('Of a delayed call.'),
   rows_before: count.nullable().describe('Of a call held back: rows of this tenant before it in the pool.'),
   rate_limited: z.boolean(),
+  waits_for: z.string().nullable().describe('What a delayed call of a tool waits for.'),
   worker: worker.nullable(),
   last_error: z.string().nullable(),
 });

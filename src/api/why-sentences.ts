@@ -136,6 +136,8 @@ function call(fact: CallFact): string {
     case 'held_back':
       return `${child} has been held back in Postgres for ${since}: the pool ${pool} (${slots}) has ${counted(rows_before ?? 0, 'row')} of this tenant before it, ${attempt}.`;
     case 'delayed':
+      if (fact.waits_for !== null)
+        return `${child} waits for ${fact.waits_for} and looks again in ${inWords(due_in_seconds ?? 0)}.`;
       return rate_limited
         ? `${child} waits for its provider's rate limit and is due in ${inWords(due_in_seconds ?? 0)}, ${attempt}.`
         : `${child} is due again in ${inWords(due_in_seconds ?? 0)}, ${attempt}.`;

@@ -168,7 +168,7 @@ function workerDeps(services: Services, host: WorkerDeps['host'], overrides: Wor
     requests: new RequestBuilder(planning, turns),
     ahead: new SummariesAhead(engine, planning, newId),
     ...(vectors === null ? {} : { vectors }),
-    memory: (loaded) => sessionMemory({ store, indexes: engine.indexes, turns }, loaded),
+    memory: (loaded) => sessionMemory({ store, indexes: engine.indexes, turns, clock }, loaded),
     calls: new ModelCalls({
       limiter,
       cache: new ResponseCache({ settings: config.responseCache, store: services.responses, clock, onError }),

@@ -10,6 +10,9 @@ interface Entry {
 const turn = () => import('./commands/turn.ts');
 const session = () => import('./commands/session.ts');
 const context = () => import('./commands/session-context.ts');
+const heads = () => import('./commands/session-heads.ts');
+const lineage = () => import('./commands/session-lineage.ts');
+const transcript = () => import('./commands/session-transcript.ts');
 const capacity = () => import('./commands/capacity.ts');
 const keys = () => import('./commands/keys.ts');
 
@@ -43,6 +46,20 @@ export const COMMANDS: readonly Entry[] = [
   })),
   entry('session compact', 'Begin the summary the next plan wants', async () => ({
     command: (await context()).compact,
+  })),
+  entry('session heads', 'List the heads of a session', async () => ({ command: (await heads()).heads })),
+  entry('session checkout', 'Go back to an earlier turn, or to another head', async () => ({
+    command: (await heads()).checkout,
+  })),
+  entry('session fork', 'Go on from a session in a new one', async () => ({
+    command: (await lineage()).fork,
+  })),
+  entry('session clear', 'Begin a session anew', async () => ({ command: (await lineage()).clear })),
+  entry('session transcript', 'List, read and search what a session recorded', async () => ({
+    command: (await transcript()).transcript,
+  })),
+  entry('session evict', 'Take items out of the requests of a session', async () => ({
+    command: (await transcript()).evict,
   })),
   entry('session verify', "Check a session's records", async () => ({ command: (await session()).verify })),
   entry('session rebuild', 'Make the projections of a session anew', async () => ({

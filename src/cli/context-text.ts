@@ -8,7 +8,14 @@ const PERCENT = 100;
 
 type Chosen = Pick<
   DryPlan,
-  'pieces' | 'budget_tokens' | 'spent_tokens' | 'prefix_tokens' | 'left_out' | 'continues' | 'profile'
+  | 'pieces'
+  | 'budget_tokens'
+  | 'spent_tokens'
+  | 'prefix_tokens'
+  | 'left_out'
+  | 'continues'
+  | 'profile'
+  | 'room'
 >;
 
 export function planText(plan: DryPlan): string {
@@ -21,6 +28,9 @@ export function planText(plan: DryPlan): string {
     ...totals(plan),
     `prompt    ${plan.ceiling_tokens} tokens at most; this one ${promptTokens(plan)}`,
     ...(plan.wants === null ? [] : [`wanted    a summary of ${turns(from, to)}`]),
+    ...(plan.evicts === null
+      ? []
+      : [`evicts    ${numbered('#', plan.evicts.from, plan.evicts.to)} before the request is sent`]),
   ].join('\n');
 }
 
@@ -62,10 +72,16 @@ export function contextText({ context }: SessionContext): string {
 
 function piecesTable({ pieces }: Chosen): string {
   if (pieces.length === 0) return 'No earlier turn is carried.';
+  const isItems = pieces.some(({ unit }) => unit === 'item');
   return table(
-    [{ title: 'Turns' }, { title: 'As' }, { title: 'Tokens', align: 'right' }, { title: 'Because' }],
-    pieces.map(({ from, to, fidelity, tokens, reason }) => [
-      turns(from, to),
+    [
+      { title: isItems ? 'Items' : 'Turns' },
+      { title: 'As' },
+      { title: 'Tokens', align: 'right' },
+      { title: 'Because' },
+    ],
+    pieces.map(({ from, to, unit, fidelity, tokens, reason }) => [
+      numbered(unit === 'item' ? '#' : 'T', from, to),
       fidelity,
       String(tokens),
       oneLine(reason, REASON_CHARS),
@@ -80,6 +96,7 @@ function totals(plan: Chosen): readonly string[] {
     `history   ${plan.spent_tokens} of ${plan.budget_tokens} tokens`,
     `prefix    ${plan.prefix_tokens} tokens`,
     `model     window ${profile.window}, horizon ${profile.horizon_tokens} (${sure} % sure), ${profile.tokens_per_byte.toFixed(3)} tokens a byte`,
+    ...(plan.room === null ? [] : [roomLine(plan.room)]),
     ...(plan.continues === null ? [] : [`thread    goes on with T${plan.continues}`]),
     ...(plan.left_out === 0
       ? []
@@ -92,5 +109,19 @@ function promptTokens(plan: DryPlan): number {
 }
 
 function turns(from: number, to: number): string {
-  return from === to ? `T${from}` : `T${from}-T${to}`;
+  return numbered('T', from, to);
+}
+
+export function numbered(sign: 'T' | '#', from: number, to: number): string {
+  return from === to ? `${sign}${from}` : `${sign}${from}-${sign}${to}`;
+}
+
+function roomLine({
+  unit,
+  used,
+  pressure_from: pressure,
+  due_from: due,
+}: NonNullable<Chosen['room']>): string {
+  const now = used === null ? 'not measured since the last edit' : `${used} ${unit} used`;
+  return `room      ${now}; the model is told from ${pressure} on, an eviction is due from ${due} on`;
 }

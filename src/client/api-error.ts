@@ -6,7 +6,7 @@ export const SERVER_UNREACHABLE = 'server_unreachable';
 /** Statuses after which the same request may succeed. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
 /** Conflicts that pass by themselves. */
-const RETRYABLE_CODES: ReadonlySet<string> = new Set(['turn_running', 'busy']);
+const RETRYABLE_CODES: ReadonlySet<string> = new Set(['turn_running', 'item_open', 'busy']);
 
 export class TurnwrightApiError extends Error {
   /** Stable: of the error catalogue, or `server_unreachable`. */

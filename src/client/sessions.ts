@@ -1,10 +1,17 @@
 /** The sessions of a deployment, from afar. Every call may throw `TurnwrightApiError`. */
 import type {
+  Anchor,
+  CheckedOut,
+  Cleared,
   Compacted,
   CostedSession,
   DryPlan,
+  Evicted,
   Feedback,
+  Head,
   Link,
+  NewEviction,
+  NewFork,
   NewSession,
   PlanFor,
   Presentations,
@@ -13,6 +20,11 @@ import type {
   Recalled,
   Session,
   SessionContext,
+  TranscriptFound,
+  TranscriptGrep,
+  TranscriptIndex,
+  TranscriptItems,
+  TranscriptPage,
   Turn,
   TurnInput,
   TurnOptions,
@@ -51,6 +63,19 @@ export class Sessions {
     return this.#http.json('POST', `${pathOf(id)}/rebuild`, { signal });
   }
 
+  /** Its heads, oldest first, those that were left too. */
+  async heads(id: string, signal?: AbortSignal): Promise<readonly Head[]> {
+    const { heads } = await this.#http.json<{ heads: readonly Head[] }>('GET', `${pathOf(id)}/heads`, {
+      signal,
+    });
+    return heads;
+  }
+
+  /** Goes on from an earlier turn, or from another head; what runs on the live one is cancelled. */
+  async checkout(id: string, anchor: Anchor, signal?: AbortSignal): Promise<CheckedOut> {
+    return this.#http.json('POST', `${pathOf(id)}/checkout`, { body: anchor, signal });
+  }
+
   /** The plan the next turn would get; nothing is sent or written. */
   async plan(id: string, wanted: PlanFor = {}, signal?: AbortSignal): Promise<DryPlan> {
     return this.#http.json('GET', `${pathOf(id)}/plan${queryOf(wanted)}`, { signal });
@@ -66,9 +91,43 @@ export class Sessions {
     return this.#http.json('POST', `${pathOf(id)}/recall`, { body: args, signal });
   }
 
+  /** Its items, oldest first, a page at a time. Needs a key with the scope `content`, as reading and searching them does. */
+  async transcript(id: string, page: TranscriptPage = {}, signal?: AbortSignal): Promise<TranscriptIndex> {
+    return this.#http.json('GET', `${pathOf(id)}/transcript${queryOf(page)}`, { signal });
+  }
+
+  /** Items as they were recorded, whatever requests still carry of them. */
+  async readItems(id: string, items: readonly number[], signal?: AbortSignal): Promise<TranscriptItems> {
+    return this.#http.json('POST', `${pathOf(id)}/transcript/read`, { body: { items }, signal });
+  }
+
+  /** Lines of items, by an expression. Giving it up ends the search. */
+  async grep(id: string, asked: TranscriptGrep, signal?: AbortSignal): Promise<TranscriptFound> {
+    return this.#http.json('POST', `${pathOf(id)}/transcript/grep`, { body: asked, signal });
+  }
+
+  /** Takes items out of the requests of a session at rest. */
+  async evict(id: string, span: NewEviction, signal?: AbortSignal): Promise<Evicted> {
+    return this.#http.json('POST', `${pathOf(id)}/evict`, { body: span, signal });
+  }
+
   /** Begins the summary that the next plan wants. */
   async compact(id: string, signal?: AbortSignal): Promise<Compacted> {
     return this.#http.json('POST', `${pathOf(id)}/compact`, { signal });
+  }
+
+  /** A session that goes on from where this one stands; neither sees what the other says later. */
+  async fork(id: string, own: NewFork = {}, signal?: AbortSignal): Promise<Session> {
+    const answer = await this.#http.json<{ session: Session }>('POST', `${pathOf(id)}/fork`, {
+      body: own,
+      signal,
+    });
+    return answer.session;
+  }
+
+  /** Cancels the session's turns, and begins it anew: nothing of before is carried or recalled. */
+  async clear(id: string, signal?: AbortSignal): Promise<Cleared> {
+    return this.#http.json('POST', `${pathOf(id)}/clear`, { signal });
   }
 
   /** Cards the session showed, oldest first; their payloads for a key with the scope `content`. */

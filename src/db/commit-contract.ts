@@ -18,6 +18,11 @@ export interface ActorChange {
   readonly parkedReason?: string;
 }
 
+export interface ParentTurn {
+  readonly session: string;
+  readonly turn: string;
+}
+
 /** Everything one hop changes. It commits whole, or not at all. */
 export interface Commit extends SessionRef {
   readonly create?: {
@@ -26,7 +31,18 @@ export interface Commit extends SessionRef {
     readonly head: string;
     /** Of a fork: the number of its own first turn. */
     readonly firstTurn?: number;
+    /** The turn that made the session, with whose end its own first turn ends. */
+    readonly parent?: ParentTurn;
   };
+  readonly newHead?: {
+    readonly head: string;
+    readonly from: string;
+    readonly atSeq: number;
+    /** The number of its own first turn. */
+    readonly firstTurn: number;
+  };
+  /** The head that is live from now on. */
+  readonly liveHead?: string;
   /** The session takes no new turns from now on. */
   readonly status?: 'archived';
   readonly baseSeq: number;

@@ -46,6 +46,8 @@ export function commitJson(commit: Commit): string {
     actors: commit.actors,
   };
   if (commit.create !== undefined) wire.create = commit.create;
+  if (commit.newHead !== undefined) wire.newHead = commit.newHead;
+  if (commit.liveHead !== undefined) wire.liveHead = commit.liveHead;
   if (commit.status !== undefined) wire.status = commit.status;
   if (commit.settle !== undefined) wire.settle = commit.settle;
   if (commit.records.length > 0) wire.records = commit.records.map(recordWire);

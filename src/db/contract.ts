@@ -13,6 +13,7 @@ import type {
   TenantTurn,
   TranscriptTurn,
 } from './lineage-contract.ts';
+import type { PoolAddress } from './pool.ts';
 import type { SessionState } from './state-contract.ts';
 
 export type * from './commit-contract.ts';
@@ -146,7 +147,8 @@ export const TO_PLAN_TURNS = 256;
 
 /** What a step that is still to be planned needs of its head, past `after`. `turns` stop short after `TO_PLAN_TURNS`. */
 export interface ToPlan {
-  readonly after: number;
+  /** What was known before; the rest of it follows. */
+  readonly after: IndexedTo;
   readonly turns: readonly IndexedTurnRow[];
   readonly packets: readonly StoredPacketRow[];
   /** Evictions of the head, in the order they were made; those of the sessions it was forked from first, as record 0. */
@@ -207,6 +209,8 @@ export interface RecordRun {
 
 /** Inside one tenant; the first seven are the hot path, one statement each. */
 export interface Store {
+  /** Where a thread of this process reads the same rows by itself; left out where only this thread can. */
+  readonly address?: PoolAddress | undefined;
   claim(
     ref: ActorRef & { readonly child: string; readonly dispatch: number },
     worker: string,

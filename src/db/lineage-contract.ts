@@ -12,6 +12,8 @@ export interface ClosingRow {
 }
 
 export interface HistoryTurn {
+  /** That recorded it. */
+  readonly session: string;
   readonly number: number;
   readonly turn: string;
   readonly records: readonly RawRecord[];

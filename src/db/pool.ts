@@ -32,6 +32,11 @@ export interface PoolOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** What a thread needs to open a pool of its own. Holds the password: it never leaves the process. */
+export type PoolAddress = Pick<PoolOptions, 'url' | 'role' | 'applicationName'>;
+
+const ADDRESSES = new WeakMap<pg.Pool, PoolAddress>();
+
 export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: checkedUrl(options.url),
@@ -41,10 +46,17 @@ export function createPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     options: `-c role=${options.role} -c search_path=turnwright -c plan_cache_mode=force_generic_plan`,
   });
+  const { url, role, applicationName } = options;
+  ADDRESSES.set(pool, { url, role, applicationName });
   pool.on('error', options.onError);
   // The pool listens to idle connections only: one that is cut between two statements of its holder would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/** undefined for a pool that was not made here. */
+export function addressOf(pool: pg.Pool): PoolAddress | undefined {
+  return ADDRESSES.get(pool);
 }
 
 /** A URL's own `options` would replace the role, and with it row-level security. */

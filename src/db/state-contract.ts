@@ -10,6 +10,7 @@ import type {
   EventRow,
   EvictionRow,
   EvidenceRow,
+  ParentTurn,
   PrefixRow,
   PresentationRow,
   SegmentRow,
@@ -22,6 +23,8 @@ import type {
 
 export interface SessionRow extends Omit<SessionHead, keyof SessionRef | 'watched'> {
   readonly config: string;
+  /** The turn that made the session, if one did. */
+  readonly parent: ParentTurn | null;
 }
 
 export interface HeadRow {

@@ -29,7 +29,7 @@ import type {
   ToPlan,
   TranscriptTurn,
 } from './contract.ts';
-import { databaseError, errorCode, run, withTenant } from './pool.ts';
+import { addressOf, databaseError, errorCode, run, withTenant } from './pool.ts';
 import { readClosings } from './queries/read-closings.ts';
 import { readForkSource } from './queries/read-fork-source.ts';
 import { findInLineage, type RecordPlace, readEvidenceIds, readTurnAt } from './queries/read-lineage.ts';
@@ -49,9 +49,11 @@ const RACED_CONSTRAINTS = new Set(['turns_number', 'accepted_keys_tenant_id_sess
 type Scalar<T> = { readonly value: T };
 
 export class PostgresStore implements Store {
+  readonly address: Store['address'];
   readonly #pool: pg.Pool;
 
   constructor(pool: pg.Pool) {
+    this.address = addressOf(pool);
     this.#pool = pool;
   }
 
@@ -82,19 +84,13 @@ export class PostgresStore implements Store {
   }
 
   load(ref: ActorRef): Promise<Loaded | null> {
-    return this.#scalar('load', 'SELECT turnwright.load($1, $2, $3) AS value', [
-      ref.tenant,
-      ref.session,
-      ref.actor,
-    ]);
+    const values = [ref.tenant, ref.session, ref.actor];
+    return this.#scalar('load', 'SELECT turnwright.load($1, $2, $3) AS value', values);
   }
 
   loadSession(ref: SessionRef, idempotencyKey: string | null): Promise<AcceptState | null> {
-    return this.#scalar('load_session', 'SELECT turnwright.load_session($1, $2, $3) AS value', [
-      ref.tenant,
-      ref.session,
-      idempotencyKey,
-    ]);
+    const values = [ref.tenant, ref.session, idempotencyKey];
+    return this.#scalar('load_session', 'SELECT turnwright.load_session($1, $2, $3) AS value', values);
   }
 
   async apply(commit: Commit): Promise<ApplyResult> {

@@ -71,6 +71,16 @@ export const ERROR_CATALOGUE = {
     meaning: 'A record that a fork would go on from is missing or altered.',
   },
   head_not_found: { status: 404, retryable: false, meaning: 'No such head in this session.' },
+  item_not_found: { status: 404, retryable: false, meaning: 'No such item in this session.' },
+  item_open: { status: 409, retryable: true, meaning: 'The item is still being recorded.' },
+  bad_pattern: { status: 400, retryable: false, meaning: 'The pattern cannot be searched for.' },
+  record_unreadable: {
+    status: 409,
+    retryable: false,
+    meaning: 'A record that was asked for is missing, altered or erased.',
+  },
+  not_evicting: { status: 409, retryable: false, meaning: 'Nothing leaves the requests of this session.' },
+  nothing_to_evict: { status: 409, retryable: false, meaning: 'The span holds no item that could leave.' },
   record_refused: { status: 500, retryable: false, meaning: 'A record does not fit its kind.' },
   snapshot_refused: {
     status: 500,

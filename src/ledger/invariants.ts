@@ -3,16 +3,20 @@
  * answers null, or the first reason why it does not hold. Tests and simulations ask them by number.
  *
  *  1 numbers of records run from 1 without a gap       7 on a head one turn runs at a time
- *  2 every record follows the digest before it         8 turn numbers and evidence ids are never given twice
+ *  2 every record follows the digest before it         8 numbers of turns, items, results, cards are never given twice
  *  3 every body is whole, or was erased on record      9 steps ascend, and results answer calls of their step
  *  4 every record fits its kind and class             10 only replies without a call are sent back
  *  5 a session is opened once, by its first records   11 each call of a request is answered right after it
  *  6 a turn is accepted first, and closed last, once  12 within a turn a request only grows
+ *
+ * Of a fork, 5 wants its link as the third record, and 8 wants its numbers above those of what it goes on from; 7 wants
+ * a head at rest when it is cleared.
  */
 import type { AssistantBlock, InputBlock, ToolResultBlock } from './blocks.ts';
 import { blake3Hex, envelopeDigest, GENESIS_DIGEST } from './chain.ts';
 import { byteLength, canonicalJson } from './json.ts';
-import { type BodyOf, classOf, isKnownKind, parseBody } from './kinds.ts';
+import { type BodyOf, classOf, isKnownKind, parseBody, type RecordKind } from './kinds.ts';
+import { linkProblem } from './link.ts';
 import type { StoredRecord } from './verify.ts';
 import { type TurnView, toolCalls, visibleText } from './view.ts';
 
@@ -97,10 +101,15 @@ function kindsFit({ records }: LedgerOf): Answer {
   });
 }
 
-function openedOnce({ records }: LedgerOf): Answer {
+function openedOnce({ session, records }: LedgerOf): Answer {
   if (records[0]?.kind !== 'session-created') return 'the first record does not open the session';
   if (records[1]?.kind !== 'head-created') return 'the second record does not make a head';
-  return first(records.slice(1), (record) => (record.kind === 'session-created' ? 'opens it again' : null));
+  return first(records.slice(1), ({ seq, kind, body }) => {
+    if (kind === 'session-created') return 'opens it again';
+    if (kind !== 'inherited' || body === null) return null;
+    const problem = linkProblem(session, seq, JSON.parse(body) as BodyOf<'inherited'>);
+    return problem === null ? null : `is no link of a fork: ${problem}`;
+  });
 }
 
 function turnsBounded({ records }: LedgerOf): Answer {
@@ -121,6 +130,7 @@ function oneRunningTurn({ records }: LedgerOf): Answer {
   return first(records, ({ headId, turnId, kind }) => {
     const current = running.get(headId);
     if (kind === 'turn-closed' && current === turnId) running.delete(headId);
+    if (kind === 'cleared') return current === undefined ? null : `clears a head while ${current} runs on it`;
     if (kind !== 'turn-context' || turnId === null) return null;
     running.set(headId, turnId);
     return current === undefined ? null : `starts a turn while ${current} runs on its head`;
@@ -129,14 +139,50 @@ function oneRunningTurn({ records }: LedgerOf): Answer {
 
 function namesOnce({ records }: LedgerOf): Answer {
   const given = new Set<string>();
-  return first(records, ({ headId, kind, body }) => {
-    if (body === null || (kind !== 'turn-accepted' && kind !== 'tool-result')) return null;
-    const parsed = JSON.parse(body) as { readonly number?: number; readonly evidence?: string };
-    const name = kind === 'turn-accepted' ? `T${parsed.number} of head ${headId}` : String(parsed.evidence);
-    if (given.has(name)) return `gives the name ${name} again`;
-    given.add(name);
+  let next: Next = { turn: 1, item: 1, evidence: 1, presentation: 1 };
+  return first(records, ({ kind, body }) => {
+    if (body === null || !isKnownKind(kind)) return null;
+    if (kind === 'inherited') next = (JSON.parse(body) as BodyOf<'inherited'>).next;
+    const name = nameGiven(kind, JSON.parse(body));
+    if (name === null) return null;
+    const { of, number } = name;
+    const shown = `${MARKS[of]}${number}`;
+    if (number < next[of]) return `gives the name ${shown}, which was given before the session began`;
+    if (given.has(shown)) return `gives the name ${shown} again`;
+    given.add(shown);
     return null;
   });
+}
+
+type Next = BodyOf<'inherited'>['next'];
+type Name = { readonly of: keyof Next; readonly number: number };
+
+const MARKS = { turn: 'T', item: '#', evidence: 'e', presentation: 'p' } as const satisfies Record<
+  keyof Next,
+  string
+>;
+
+/** What the record is the first to name, if anything. */
+function nameGiven(kind: RecordKind, body: unknown): Name | null {
+  switch (kind) {
+    case 'turn-accepted':
+      return { of: 'turn', number: (body as BodyOf<'turn-accepted'>).number };
+    case 'turn-context':
+    case 'assistant-message':
+      return { of: 'item', number: (body as BodyOf<'turn-context'>).item };
+    case 'presentation':
+      return { of: 'presentation', number: ordinalOf((body as BodyOf<'presentation'>).presentation) };
+    case 'tool-result': {
+      const { evidence } = body as BodyOf<'tool-result'>;
+      return evidence === null ? null : { of: 'evidence', number: ordinalOf(evidence) };
+    }
+    default:
+      return null;
+  }
+}
+
+function ordinalOf(id: string): number {
+  return Number(id.slice(1));
 }
 
 /** Law 9. */

@@ -49,6 +49,14 @@ const segment = z.strictObject({
 export type Segment = z.infer<typeof segment>;
 
 export const ITEM_RECORDS = {
+  'head-created': z.strictObject({
+    head: z.uuid(),
+    from: z.uuid().nullable(),
+    /** The newest record that it goes on from; 0 for none. */
+    atSeq: count,
+    /** Of a head that goes on from an earlier turn: what it carries of before, and the number of its own first turn. */
+    goesOn: z.strictObject({ segments: z.array(segment), turn: count }).exactOptional(),
+  }),
   /** The resolved edit: a replay applies exactly this. */
   evicted: z.strictObject({ ...span, note: z.string().nullable(), author: z.enum(EVICTION_AUTHORS) }),
   /** After the results of step `step` the model reads how near the next eviction is, and what it would take. */

@@ -76,8 +76,9 @@ const PROTOCOL = {
     metadata: data,
     /** Of all its turns together. */
     budget: costBudget.exactOptional(),
+    /** The turn that made the session to have a directive done in it, and how many such turns stand above its own. */
+    delegated: z.strictObject({ session: z.uuid(), turn: z.uuid(), depth: count }).exactOptional(),
   }),
-  'head-created': z.strictObject({ head: z.uuid(), from: z.uuid().nullable(), atSeq: count }),
   'head-moved': z.strictObject({ head: z.uuid() }),
   'session-archived': z.strictObject({}),
   'turn-accepted': z.strictObject({

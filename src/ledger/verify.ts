@@ -1,7 +1,8 @@
 /** Checks a session's records against the chain, one at a time, in sequence order. */
 import { blake3Hex, envelopeDigest, GENESIS_DIGEST } from './chain.ts';
 import { byteLength } from './json.ts';
-import { classOf, isKnownKind, parseBody } from './kinds.ts';
+import { type BodyOf, classOf, isKnownKind, parseBody } from './kinds.ts';
+import { linkProblem } from './link.ts';
 
 /** A row as read back. `body` is null where its content was erased. */
 export interface StoredRecord {
@@ -83,16 +84,16 @@ export class ChainVerifier {
     }
     if (blake3Hex(record.body) !== record.bodyDigest) return 'its body was altered';
     if (byteLength(record.body) !== record.bytes) return 'its size was altered';
-    return this.#contentProblem(record.kind, record.body, record.class);
+    return this.#contentProblem(record, record.body);
   }
 
-  #contentProblem(kind: string, body: string, recordClass: string): string | null {
+  #contentProblem({ seq, kind, class: recordClass }: StoredRecord, body: string): string | null {
     if (!isKnownKind(kind))
       return recordClass === 'protocol' ? 'it is of a protocol kind this version does not know' : null;
     try {
       const parsed = parseBody(kind, JSON.parse(body));
-      if (kind === 'erased') this.#attest(parsed as { seq: number; digest: string });
-      return null;
+      if (kind === 'erased') this.#attest(parsed as BodyOf<'erased'>);
+      return kind === 'inherited' ? linkProblem(this.#session, seq, parsed as BodyOf<'inherited'>) : null;
     } catch {
       return 'its body does not fit its kind';
     }

@@ -4,7 +4,7 @@ import type { BodyOf, Decision, Outcome, Verdict, WaitingFor } from '../ledger/k
 import type { RecordParams, StateParams, TurnContext } from './turn-context.ts';
 import { refusedCard, textVerdict } from './turn-verdict.ts';
 
-interface Given {
+export interface Given {
   readonly context: TurnContext;
 }
 

@@ -71,7 +71,10 @@ export const FRESH_TURN: Omit<TurnContext, keyof TurnInput> = {
 
 export type TurnEvent =
   | { readonly type: 'turn.start' }
-  | { readonly type: 'turn.cancel'; readonly reason?: 'interrupted' }
+  | {
+      readonly type: 'turn.cancel';
+      readonly reason?: 'interrupted' | 'cleared' | 'checked-out' | 'parent_ended';
+    }
   | { readonly type: 'turn.steer' }
   | { readonly type: 'turn.approve' }
   | { readonly type: 'turn.deny' }

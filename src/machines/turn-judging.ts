@@ -1,13 +1,9 @@
 /** What follows from the facts of a reply, in the order in which it is asked. */
 
-import { because, decisive, fired, firedOf, nudged, stated } from './turn-actions.ts';
-import type { RecordParams, TurnContext } from './turn-context.ts';
+import { because, decisive, fired, firedOf, type Given, nudged, stated } from './turn-actions.ts';
+import type { RecordParams } from './turn-context.ts';
 import { answersOf, budgetReason } from './turn-context.ts';
 import { refusalOf } from './turn-verdict.ts';
-
-interface Given {
-  readonly context: TurnContext;
-}
 
 const refused = [
   fired('refused'),

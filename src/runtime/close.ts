@@ -1,19 +1,15 @@
 /** The close of a turn and the start of the one behind it, in the commit of the event that ends it. */
-import { renderFull } from '../context/assemble/full-record.ts';
-import { type Rendered, rendered } from '../context/assemble/weigh.ts';
-import { itemEntries } from '../context/evict/render.ts';
-import type { IndexedTurn, TurnRange } from '../context/plan/contract.ts';
-import { termsOfCard } from '../context/relevance/terms.ts';
-import { buildCard } from '../context/turn-card.ts';
+import type { Rendered } from '../context/assemble/weigh.ts';
+import type { IndexedTurn } from '../context/plan/contract.ts';
 import type { ActorState, EvictionRow, Loaded, RawRecord } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
-import type { ItemEntry } from '../ledger/items.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import type { TurnCard } from '../ledger/turn-card.ts';
 import type { TurnView } from '../ledger/view.ts';
 import type { CloseParams } from '../machines/turn-context.ts';
 import { type HopContext, type MachineEvent, type Place, stepActor } from './actor.ts';
+import { recordClosing } from './closing.ts';
 import type { CommitBuilder } from './commit-builder.ts';
 import { type HeadItems, type TurnItems, turnItems } from './head-items.ts';
 import { presentAnswer, viewOf } from './in-hop.ts';
@@ -56,44 +52,9 @@ export function closeTurn(
   const { outcome, reason, steps } = closes;
   const before = viewOf(hop.records ?? [], builder, place.turn);
   const answered = presentAnswer(builder, context.cards, before, place);
-  const measure = measured(answered, hop);
-  const view = { ...answered, closed: { outcome, reason, steps, ...measure } };
-  const piece = rendered(renderFull(view));
-  const card = buildCard(view, piece.bytes);
-  const entries = itemEntries(view);
-  const body = {
-    outcome,
-    reason,
-    steps,
-    card,
-    ...(entries.length === 0 ? {} : { items: entries }),
-    ...measure,
-  };
-  const terms = termsOfCard(card);
-  const { fullBytes, cardBytes, links, number } = card;
-  builder.lists.turnChanges.push({
-    turn: place.turn,
-    status: 'closed',
-    outcome,
-    reason,
-    steps,
-    closedSeq: builder.append(place.head, { kind: 'turn-closed', turnId: place.turn, body }),
-    fullBytes,
-    cardBytes,
-    ...itemRange(entries),
-    terms: Buffer.from(terms).toString('base64'),
-  });
-  builder.lists.edges.push(...links.map((link, ordinal) => ({ ...link, turn: place.turn, ordinal })));
-  const indexed = { number, items: rangeOf(entries), fullBytes, cardBytes, terms, links };
-  const closed = {
-    head: place.head,
-    number,
-    piece,
-    card,
-    indexed,
-    evictions: view.evictions,
-    items: sentOn(view, hop),
-  };
+  const ended = { outcome, reason, steps, ...measured(answered, hop) };
+  const { view, ...made } = recordClosing(builder, place.head, answered, ended);
+  const closed = { ...made, head: place.head, evictions: view.evictions, items: sentOn(view, hop) };
   if (hop.loaded.turn?.status === 'running') startNext(builder, context, hop, place.head);
   return closed;
 }
@@ -105,19 +66,6 @@ function startNext(builder: CommitBuilder, context: HopContext, { loaded }: Even
   if (next === null) return;
   const { actor, turn, priority } = next;
   startTurn(builder, context, next, { actor, turn, head, priority });
-}
-
-function rangeOf(entries: readonly ItemEntry[]): TurnRange | null {
-  const [first, last] = [entries[0], entries.at(-1)];
-  return first === undefined || last === undefined ? null : { from: first.item, to: last.item };
-}
-
-function itemRange(entries: readonly ItemEntry[]): {
-  readonly firstItem?: number;
-  readonly lastItem?: number;
-} {
-  const range = rangeOf(entries);
-  return range === null ? {} : { firstItem: range.from, lastItem: range.to };
 }
 
 /** A session that sends its turns on as they were keeps what this one comes to. */

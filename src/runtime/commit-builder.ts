@@ -38,6 +38,8 @@ export class CommitBuilder {
   };
   settle: Commit['settle'];
   create: Commit['create'];
+  newHead: Commit['newHead'];
+  liveHead: Commit['liveHead'];
   status: Commit['status'];
   /** Digest of the prefix from now on. */
   prefix: string | null;
@@ -111,6 +113,8 @@ export class CommitBuilder {
       tenant,
       session,
       ...(this.create === undefined ? {} : { create: this.create }),
+      ...(this.newHead === undefined ? {} : { newHead: this.newHead }),
+      ...(this.liveHead === undefined ? {} : { liveHead: this.liveHead }),
       ...(this.status === undefined ? {} : { status: this.status }),
       ...(this.settle === undefined ? {} : { settle: this.settle }),
       baseSeq: nextSeq,

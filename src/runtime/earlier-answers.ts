@@ -76,7 +76,7 @@ export async function lastFigure(
 
 /** The words of the system are no source: a turn that ended on them has the figure which they quote. */
 async function figureOf(deps: EarlierDeps, place: OpenPlace, number: number): Promise<Figure | null> {
-  const [carded] = await deps.turns.cards(place, place.head, number, number);
+  const [carded] = await deps.turns.cards(place, place, number, number);
   if (carded === undefined) return null;
   const { presentations, narration } = carded.card;
   const text = [...presentations.map(({ digest }) => digest), narration].find((one) => HAS_FIGURE.test(one));

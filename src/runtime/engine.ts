@@ -138,7 +138,7 @@ export class Engine {
       else this.known.moved({ loaded, records }, commit);
       if (closed === null) return;
       this.indexes.closed(ref.session, closed);
-      this.#options.turns.keep(ref.session, closed);
+      this.#options.turns.keep(loaded.session, closed);
     });
     return result === 'applied' ? outcome : result;
   }

@@ -18,22 +18,23 @@ import type { PlanOptions } from '../context/plan/contract.ts';
 import type { Json } from '../ledger/json.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
 import type { TurnView } from '../ledger/view.ts';
-import { type HeadItems, type HeadItemsReader, type ItemsOf, measureOf } from './head-items.ts';
+import { type HeadItems, type ItemsOf, measureOf } from './head-items.ts';
+import { type GoesOn, type Planning, strandsOf } from './planning.ts';
 import { toldBy } from './pressure.ts';
 import type { PlanBody, PreparedRequest, RequestInput, SentFrom } from './request.ts';
 import { profileOf, replyTokens } from './request-size.ts';
 
 export class EvictRequests {
-  readonly #items: HeadItemsReader;
+  readonly #planning: Planning;
 
-  constructor(items: HeadItemsReader) {
-    this.#items = items;
+  constructor(planning: Planning) {
+    this.#planning = planning;
   }
 
   async prepare(input: RequestInput): Promise<PreparedRequest> {
     const { open } = input;
-    const items = await this.#items.read(itemsOf(input));
-    const plan = standing(open) ?? planBody(input, items);
+    const items = await this.#planning.items.read(itemsOf(input));
+    const plan = standing(open) ?? planBody(input, items, await this.#goesOn(input));
     const planned = plan === open.plan ? null : plan;
     const measure = measureOf(items, open, {
       leg: input.claim.loaded.session.leg,
@@ -63,6 +64,13 @@ export class EvictRequests {
     };
   }
 
+  #goesOn({ claim, place, open, workContract, locale }: RequestInput): Promise<GoesOn> {
+    const { session: ref } = claim.loaded;
+    const { head } = place;
+    const toPlan = claim.toPlan ?? null;
+    return this.#planning.goesOn({ ref, head, epoch: ref.epoch, open, toPlan, workContract, locale });
+  }
+
   /** From the records alone: what was sent once is the same bytes again. */
   async assemble({
     ref,
@@ -75,7 +83,7 @@ export class EvictRequests {
     workContract,
   }: SentFrom): Promise<Assembled> {
     const place = { head, epoch, before: open.number };
-    const items = await this.#items.read({ ref, place, open, workContract });
+    const items = await this.#planning.items.read({ ref, place, open, workContract });
     return requestOf(items.table, items, { plan, prefix, maxTokens, open, session: ref.session });
   }
 }
@@ -98,13 +106,17 @@ function standing({ plan, rejections }: TurnView): PlanBody | null {
 }
 
 /** Of a window that nobody stated nothing can be said in tokens. */
-function limitOf(profile: CapacityProfile, options: PlanOptions): number | null {
+export function limitOf(profile: CapacityProfile, options: PlanOptions): number | null {
   const isKnown =
     profile.windowSource !== 'fallback' || profile.verifiedWindow !== null || options.contextWindow !== null;
   return isKnown ? promptCeiling(profile, options) : null;
 }
 
-function planBody({ open, prefix, loaded = [], profile, options }: RequestInput, items: HeadItems): PlanBody {
+function planBody(
+  { open, prefix, loaded = [], profile, options }: RequestInput,
+  items: HeadItems,
+  { placed, continues }: GoesOn,
+): PlanBody {
   const limit = limitOf(profile, options);
   return {
     assembler: ASSEMBLER_VERSION,
@@ -113,7 +125,8 @@ function planBody({ open, prefix, loaded = [], profile, options }: RequestInput,
     packet: null,
     degraded: false,
     promoted: [],
-    continues: null,
+    ...strandsOf(placed),
+    continues,
     reset: null,
     budgetTokens: promptCeiling(profile, options),
     spentTokens: tokensOf(historyBytes(piecesOf(items.table)), profile),
@@ -127,7 +140,7 @@ function planBody({ open, prefix, loaded = [], profile, options }: RequestInput,
   };
 }
 
-function withSpan(table: ItemTable, eviction: Eviction): ItemTable {
+export function withSpan(table: ItemTable, eviction: Eviction): ItemTable {
   return { ...table, evictions: [...table.evictions, eviction] };
 }
 

@@ -77,7 +77,7 @@ export class HeadIndexes {
   async get(ref: SessionRef, { head, epoch, before }: HeadPlace, brought: ToPlan | null): Promise<HeadIndex> {
     const entry = this.#entryFor(ref.session, head, epoch);
     const known = indexedTo(entry);
-    const fits = brought !== null && brought.after === known.turn;
+    const fits = brought?.after.turn === known.turn && brought.after.recordSeq === known.recordSeq;
     const { turns, packets, evictions, reset } = fits ? brought : await this.#store.toPlan(ref, head, known);
     entry.reset = reset;
     add(entry, packets, evictions);

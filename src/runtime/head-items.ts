@@ -8,7 +8,9 @@ import { renderTail } from '../context/assemble/tail.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
 import type { EvictionAuthor, ItemRow, ItemTable, Measure, Span } from '../context/evict/contract.ts';
 import { itemLabels } from '../context/evict/label.ts';
+import { historyBytes, piecesOf } from '../context/evict/pieces.ts';
 import { renderItems } from '../context/evict/render.ts';
+import type { TurnRange } from '../context/plan/contract.ts';
 import type { SessionRef, ToPlan } from '../db/contract.ts';
 import type { LastMeasure } from '../ledger/items.ts';
 import { type TurnView, toolCalls } from '../ledger/view.ts';
@@ -61,8 +63,9 @@ export class HeadItemsReader {
     const held = toPlan === null ? this.#indexes.known(ref.session, place) : null;
     const index = held ?? (await this.#indexes.get(ref, place, toPlan));
     const evictions = spansOf(index, open);
-    const from = firstResident(index, evictions);
-    const closed = await this.#turns.items(ref, place.head, { from, to: place.before - 1, workContract });
+    const ranges = residentTurns(index, evictions, place.before - 1);
+    const read = ranges.map((range) => this.#turns.items(ref, place, { ...range, workContract }));
+    const closed = (await Promise.all(read)).flat();
     const own = open === null ? null : turnItems(open, workContract);
     const all = own === null ? closed : [...closed, own];
     return {
@@ -78,11 +81,22 @@ export class HeadItemsReader {
   }
 }
 
-/** The items of a turn that will not change. One that was open where a fork left it ends before an unanswered call. */
-export function settledItems(turn: TurnView, workContract: string | null): TurnItems {
+/**
+ * The items of a turn that will not change. One that was open where a fork left it ends before an unanswered call, or
+ * with all that was said to it. What a session inherits measured another one, whose records have other numbers.
+ */
+export function settledItems(turn: TurnView, workContract: string | null, inherited: boolean): TurnItems {
+  const items = carriedItems(turn, workContract);
+  if (!inherited) return items;
+  return { ...items, rows: items.rows.map((row) => ({ ...row, kind: 'inherited' })), measure: null };
+}
+
+function carriedItems(turn: TurnView, workContract: string | null): TurnItems {
   if (turn.closed !== null) return turnItems(turn, workContract);
   const owing = turn.steps.findIndex(({ content, results }) => results.size < toolCalls(content).length);
-  return turnItems(owing === -1 ? turn : { ...turn, steps: turn.steps.slice(0, owing) }, workContract);
+  if (owing !== -1) return turnItems({ ...turn, steps: turn.steps.slice(0, owing) }, workContract);
+  const heard = { step: Number.MAX_SAFE_INTEGER, upTo: turn.steering.length };
+  return turnItems({ ...turn, steered: [...turn.steered, heard] }, workContract);
 }
 
 /** Every item of a turn with what it is sent as. */
@@ -109,8 +123,7 @@ export function turnItems(turn: TurnView, workContract: string | null): TurnItem
 export function measureOf(items: HeadItems, open: TurnView | null, { leg, limit }: Limits): Measure {
   const own = open?.measures.findLast((measure) => measure.leg === leg) ?? null;
   const newest = own ?? items.before;
-  if (limit === null)
-    return { unit: 'bytes', used: items.table.items.reduce((sum, { bytes }) => sum + bytes, 0) };
+  if (limit === null) return { unit: 'bytes', used: historyBytes(piecesOf(items.table)) };
   if (newest === null || newest.tokens === null || newest.seq <= items.editedSeq) return { unit: 'stale' };
   return { unit: 'tokens', used: newest.tokens, limit };
 }
@@ -128,17 +141,32 @@ function spansOf({ evictions }: HeadIndex, open: TurnView | null): readonly Made
   return [...before, ...(open?.evictions ?? []).filter(({ seq }) => !known.has(seq))];
 }
 
-/** The number of the oldest turn with an item in the requests: what a span from the start covers is not read. */
-function firstResident({ turns }: HeadIndex, evictions: readonly Span[]): number {
-  const first = evictions.reduce<Span | null>(
-    (oldest, span) =>
-      oldest === null || span.from < oldest.from || (span.from === oldest.from && span.to > oldest.to)
-        ? span
+/**
+ * Numbers of the turns up to `newest` with an item in the requests: those that the oldest span covers whole are not read.
+ * A turn that was open where a fork left it is none of the index, and stands beside the turns that are.
+ */
+function residentTurns(
+  { turns }: HeadIndex,
+  evictions: readonly Span[],
+  newest: number,
+): readonly TurnRange[] {
+  const all = [{ from: 1, to: newest }];
+  const span = evictions.reduce<Span | null>(
+    (oldest, one) =>
+      oldest === null || one.from < oldest.from || (one.from === oldest.from && one.to > oldest.to)
+        ? one
         : oldest,
     null,
   );
-  if (first === null || turns.positionAfterItem(first.from - 1) > 0) return 1;
-  return turns.numberAt(turns.positionAfterItem(first.to)) || turns.last + 1;
+  if (span === null) return all;
+  const begins = turns.positionAfterItem(span.from - 1);
+  if (begins >= turns.count) return all;
+  const beginsIn = turns.numberAt(begins);
+  const lastCovered = turns.numberAt(turns.positionAfterItem(span.to) - 1);
+  return [
+    { from: 1, to: beginsIn },
+    { from: Math.max(beginsIn, lastCovered) + 1, to: newest },
+  ];
 }
 
 function piecesBy(turns: readonly TurnItems[]): HeadItems['pieceOf'] {

@@ -1,6 +1,7 @@
 /**
  * What always holds of a session between two commits, numbered. 1 to 12, which records and requests must keep, are
- * `src/ledger/invariants.ts`; these join the records to what is stored beside them. Pure: one reading goes in.
+ * `src/ledger/invariants.ts`; these join the records to what is stored beside them. Pure: one reading goes in. 21, that
+ * each part of what a fork goes on from ends with the record its link names, is `verify-session.ts`.
  *
  * 13 an actor's events are numbered 1, 2, 3 … without a gap   17 a head is held by its running turn, or by none
  * 14 running its events again gives every stored snapshot     18 something moves every turn that has not ended

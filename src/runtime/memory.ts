@@ -1,15 +1,17 @@
 /** What a running turn's tools may read of the past: its own session's lineage, and the tenant's other sessions by search. */
-import { recordText } from '../context/assemble/record-text.ts';
 import { searchTurns } from '../context/relevance/search.ts';
 import { TurnIndex } from '../context/relevance/turn-index.ts';
 import { cardLine } from '../context/turn-card.ts';
-import type { Loaded, SessionRef, Store, TenantTurn, TurnPlace } from '../db/contract.ts';
+import type { Loaded, SessionRef, Store, TenantTurn } from '../db/contract.ts';
+import type { Clock } from '../ledger/clock.ts';
 import { ordinalOf } from '../ledger/ids.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { parseBody } from '../ledger/kinds.ts';
-import type { FoundInSessions, FoundTurn, RememberedTurn, SessionMemory } from '../tools/contract.ts';
+import type { FoundInSessions, FoundTurn, SessionMemory } from '../tools/contract.ts';
 import type { HeadIndexes } from './head-index.ts';
-import { foldRecords, type TurnCache } from './turn-cache.ts';
+import { recalledTurn } from './transcript/recalled-turn.ts';
+import { sessionTranscript } from './transcript/session-transcript.ts';
+import type { TurnCache } from './turn-cache.ts';
 
 /** Turns of other sessions a search looks at, newest first, and how many it reads at a time. */
 const SEARCHED_TURNS = 8_192;
@@ -19,6 +21,7 @@ interface Remembering {
   readonly store: Store;
   readonly indexes: HeadIndexes;
   readonly turns: TurnCache;
+  readonly clock: Pick<Clock, 'after'>;
 }
 
 export function sessionMemory(
@@ -33,13 +36,7 @@ export function sessionMemory(
     evidence: (id) => byOrdinal('e', id, (ordinal) => store.evidence(ref, ordinal)),
     evidenceIds: (limit) => store.evidenceIds(ref, limit),
     newestTurn: () => Promise.resolve(newest),
-    turn: async (which) => {
-      const at =
-        'id' in which
-          ? { session: ref.session, turn: which.id }
-          : await store.turnAt(ref, head, which.number);
-      return at === null ? null : remembered(store, { ...ref, session: at.session }, at.turn, place);
-    },
+    turn: (which) => recalledTurn(store, { ref, head, place }, which),
     presentation: (id) =>
       byOrdinal('p', id, async (ordinal) => {
         const body = await store.presentation(ref, ordinal);
@@ -56,27 +53,14 @@ export function sessionMemory(
       const found = searchTurns(index, query, limit);
       return Promise.all(
         found.map(async ({ number }): Promise<FoundTurn> => {
-          const [carded] = await turns.cards(ref, head, number, number);
+          const [carded] = await turns.cards(ref, { head, epoch: session.epoch }, number, number);
           return { number, line: carded?.line ?? '' };
         }),
       );
     },
     searchSessions: (query, limit) => searchSessions(store, ref, query, limit),
+    transcript: sessionTranscript(deps, { ref, head, nextItem: session.nextItem }),
   };
-}
-
-/** A turn of another session is none of this one's: its records are not found under this session. */
-async function remembered(
-  store: Store,
-  ref: SessionRef,
-  id: string,
-  open: TurnPlace | null,
-): Promise<RememberedTurn | null> {
-  const records = await store.turnRecords(ref, id);
-  if (records.length === 0) return null;
-  const view = foldRecords(records);
-  if (view.closed === null) return view.number <= (open?.number ?? 0) ? { kind: 'open' } : null;
-  return { kind: 'closed', text: recordText(view) };
 }
 
 function byOrdinal(

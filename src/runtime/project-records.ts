@@ -14,9 +14,11 @@ import type {
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { type BodyOf, isKnownKind, type RecordKind } from '../ledger/kinds.ts';
+import { linkProblem } from '../ledger/link.ts';
 import { UsageTotals } from '../ledger/usage.ts';
 import type { StoredRecord } from '../ledger/verify.ts';
 import { segmentRows } from './segment-rows.ts';
+import { parentOf } from './sessions.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -30,6 +32,8 @@ export type FromRecords = Pick<Projections, 'session' | RecordList> & {
 type Readers = {
   readonly [K in RecordKind]?: (body: BodyOf<K>, record: StoredRecord, turn: string) => void;
 };
+
+const FROM_NOTHING: NonNullable<BodyOf<'head-created'>['goesOn']> = { segments: [], turn: 1 };
 
 const NOT_CLOSED = {
   closedSeq: null,
@@ -45,6 +49,7 @@ export class RecordProjector {
     status: 'open',
     leg: '',
     config: '',
+    parent: null,
     liveHead: '',
     nextSeq: 1,
     lastDigest: GENESIS_DIGEST,
@@ -70,11 +75,13 @@ export class RecordProjector {
   readonly #usage = new UsageTotals();
   readonly #parked = new Set<string>();
   readonly #retries = new Map<string, number>();
+  readonly #of: string;
   /** What each kind of record says; a record that belongs to a turn comes with it. */
   readonly #readers: Readers = {
-    'session-created': ({ leg }, { body }) => {
-      this.#session.leg = leg;
+    'session-created': (created, { body }) => {
+      this.#session.leg = created.leg;
       this.#session.config = body ?? '';
+      this.#session.parent = parentOf(created);
     },
     'session-archived': () => {
       this.#session.status = 'archived';
@@ -82,6 +89,7 @@ export class RecordProjector {
     'head-created': (body) => this.#makeHead(body),
     'head-moved': ({ head }) => {
       this.#session.liveHead = head;
+      this.#session.epoch += 1;
     },
     'turn-accepted': (body, record, turn) => this.#accept(record, turn, body),
     steering: (body, _, turn) => this.#addKey(turn, body),
@@ -90,7 +98,7 @@ export class RecordProjector {
       this.#start(turn);
     },
     'assistant-message': ({ item }) => this.#mint(item),
-    inherited: (body, { headId }) => this.#inherit(headId, body),
+    inherited: (body, record) => this.#inherit(record, body),
     cleared: (_, { headId, seq }) => {
       const head = this.#heads.get(headId);
       if (head !== undefined)
@@ -100,6 +108,8 @@ export class RecordProjector {
     },
     evicted: (body, { headId, seq }) => {
       this.#evictions.push({ ...body, head: headId, seq });
+      // Between turns: what was remembered of the requests before is stale.
+      if (body.author === 'operator') this.#session.epoch += 1;
     },
     'turn-closed': (body, record, turn) => this.#close(record, turn, body),
     'tool-result': (body, record, turn) => this.#addEvidence(record, turn, body),
@@ -143,15 +153,19 @@ export class RecordProjector {
     },
   };
 
+  constructor(session: string) {
+    this.#of = session;
+  }
+
+  /** @throws TurnwrightError `ledger_corrupt` for a protocol record that no version of this program writes there. */
   add(record: StoredRecord): void {
     this.#session.nextSeq = record.seq + 1;
     this.#session.lastDigest = record.digest;
     if (!isKnownKind(record.kind)) {
       if (record.class === 'protocol')
-        throw new TurnwrightError(
-          'ledger_corrupt',
-          `Record ${record.seq} is of the unknown protocol kind "${record.kind}"; run a version that knows it.`,
-          { details: { seq: record.seq } },
+        throw corrupt(
+          record,
+          `is of the unknown protocol kind "${record.kind}"; run a version that knows it`,
         );
       return;
     }
@@ -180,8 +194,10 @@ export class RecordProjector {
     };
   }
 
-  #makeHead({ head, from, atSeq }: BodyOf<'head-created'>): void {
-    this.#heads.set(head, { head, from, atSeq, openTurn: null, reset: null, clearedSeq: 0, firstTurn: 1 });
+  #makeHead({ head, from, atSeq, goesOn = FROM_NOTHING }: BodyOf<'head-created'>): void {
+    const { segments, turn: firstTurn } = goesOn;
+    this.#heads.set(head, { head, from, atSeq, openTurn: null, reset: null, clearedSeq: 0, firstTurn });
+    for (const row of segmentRows(head, segments)) this.#segments.set(`${head}/${row.ordinal}`, row);
     if (this.#session.liveHead === '') this.#session.liveHead = head;
   }
 
@@ -193,7 +209,11 @@ export class RecordProjector {
     this.#addKey(turn, body);
   }
 
-  #inherit(head: string, { segments, next }: BodyOf<'inherited'>): void {
+  #inherit(record: StoredRecord, link: BodyOf<'inherited'>): void {
+    const problem = linkProblem(this.#of, record.seq, link);
+    if (problem !== null) throw corrupt(record, `is no link of a fork: ${problem}`);
+    const { headId: head } = record;
+    const { segments, next } = link;
     for (const row of segmentRows(head, segments)) this.#segments.set(`${head}/${row.ordinal}`, row);
     const { turn, item, evidence, presentation } = next;
     const numbers = {
@@ -267,4 +287,8 @@ export class RecordProjector {
     const bytes = weighMessages(packetMessages({ from, to, text }));
     this.#packets.set(key, { head: headId, from, to, seq, bytes, quality });
   }
+}
+
+function corrupt({ seq }: StoredRecord, problem: string): TurnwrightError {
+  return new TurnwrightError('ledger_corrupt', `Record ${seq} ${problem}.`, { details: { seq } });
 }

@@ -39,7 +39,7 @@ export async function readProjections(
   let lastSeq = -1;
   for (let race = 0; race < MAX_RACES; race++) {
     onReading();
-    const projector = new RecordProjector();
+    const projector = new RecordProjector(ref.session);
     for await (const record of store.records(ref)) {
       if (!onRecord(record)) break;
       projector.add(record);

@@ -19,7 +19,7 @@ import type { BodyOf, Policy, RecordDraft } from '../ledger/kinds.ts';
 import type { TurnView } from '../ledger/view.ts';
 import { EvictRequests } from './evict-request.ts';
 import type { HeadItems } from './head-items.ts';
-import type { Planned, Planning } from './planning.ts';
+import { type Planned, type Planning, strandsOf } from './planning.ts';
 import { profileOf, replyTokens } from './request-size.ts';
 import type { TurnCache } from './turn-cache.ts';
 
@@ -97,7 +97,7 @@ export class RequestBuilder {
   constructor(planning: Planning, turns: TurnCache) {
     this.#planning = planning;
     this.#turns = turns;
-    this.#evict = new EvictRequests(planning.items);
+    this.#evict = new EvictRequests(planning);
   }
 
   async prepare(input: RequestInput): Promise<PreparedRequest> {
@@ -149,8 +149,9 @@ export class RequestBuilder {
     });
   }
 
-  async #tail({ ref, head, open, plan, workContract }: SentFrom): Promise<string | null> {
-    return renderTail(open, await this.#planning.tail(ref, head, open, plan, workContract));
+  async #tail(request: SentFrom): Promise<string | null> {
+    const { ref, open, plan, workContract } = request;
+    return renderTail(open, await this.#planning.tail(ref, request, open, plan, workContract));
   }
 
   #plan(input: RequestInput): Promise<Planned> {
@@ -173,13 +174,13 @@ export class RequestBuilder {
   async #history(
     request: SentFrom,
   ): Promise<{ readonly history: readonly Rendered[]; readonly settled: number }> {
-    const { ref, head, plan } = request;
+    const { ref, plan } = request;
     const runsOf = (fidelity: 'full' | 'card') => plan.runs.filter((run) => run.fidelity === fidelity);
     const [reset, packet, cards, full] = await Promise.all([
       plan.reset === null ? null : this.#turns.reset(ref, plan.reset),
       this.#packet(request),
-      Promise.all(runsOf('card').map(({ from, to }) => this.#turns.cards(ref, head, from, to))),
-      Promise.all(runsOf('full').map(({ from, to }) => this.#turns.range(ref, head, from, to))),
+      Promise.all(runsOf('card').map(({ from, to }) => this.#turns.cards(ref, request, from, to))),
+      Promise.all(runsOf('full').map(({ from, to }) => this.#turns.range(ref, request, from, to))),
     ]);
     const lines = cards.flat().map(({ card, line }) => ({ number: card.number, line }));
     const before = [...(reset === null ? [] : [reset.piece]), ...(packet === null ? [] : [packet])];
@@ -189,12 +190,14 @@ export class RequestBuilder {
     return { history: [...before, ...carded, ...full.flat()], settled };
   }
 
-  async #packet({ ref, head, plan: { packet } }: SentFrom): Promise<Rendered | null> {
+  async #packet(request: SentFrom): Promise<Rendered | null> {
+    const { ref, plan } = request;
+    const { packet } = plan;
     if (packet === null) return null;
     const { from, to, seq, bytes } = packet;
     if (seq !== null) return this.#turns.packet(ref, { from, to, seq });
     const frame = rendered(packetMessages({ from, to, text: '' })).bytes;
-    const cards = await this.#turns.cards(ref, head, Math.max(from, to - PACKET_CARDS + 1), to);
+    const cards = await this.#turns.cards(ref, request, Math.max(from, to - PACKET_CARDS + 1), to);
     const newestFirst = cards.map(({ card }) => card).toReversed();
     const text = deterministicPacket({ from, to, cards: newestFirst, maxBytes: bytes - frame });
     return rendered(packetMessages({ from, to, text }));
@@ -255,9 +258,7 @@ function planBody(input: RequestInput, planned: Planned | null): PlanBody {
     promoted: plan.promoted.map(({ path, ...promotion }) =>
       path === undefined ? promotion : { ...promotion, path: [...path] },
     ),
-    ...(planned.placed.every(({ lineage }) => lineage === 'new')
-      ? {}
-      : { strands: planned.placed.map(({ merges, ...strand }) => ({ ...strand, merges: [...merges] })) }),
+    ...strandsOf(planned.placed),
     continues: plan.continues,
     reset: planned.reset,
     budgetTokens: plan.budgetTokens,

@@ -3,6 +3,7 @@ import { tokensOf } from '../context/capacity/tokens.ts';
 import { explainPlan, type PlanPiece } from '../context/plan/why.ts';
 import type { SessionRef, Store } from '../db/contract.ts';
 import type { BodyOf } from '../ledger/kinds.ts';
+import type { TurnView } from '../ledger/view.ts';
 import type { HeadIndexes } from './head-index.ts';
 import type { PlanBody } from './request.ts';
 import { profileOf } from './request-size.ts';
@@ -24,6 +25,7 @@ export interface PlannedTurn {
 }
 
 export interface SessionContext {
+  readonly turn: TurnView;
   readonly plan: PlanBody;
   readonly prefix: { readonly digest: string; readonly bytes: number; readonly tokens: number };
   readonly pieces: readonly PlanPiece[];
@@ -41,7 +43,8 @@ export async function contextOf(
 ): Promise<SessionContext | null> {
   const stored = await store.turnRecords(ref, turn);
   const records = stored.filter(({ body }) => (body as string | null) !== null);
-  const { plan } = foldRecords(records);
+  const view = foldRecords(records);
+  const { plan } = view;
   if (plan === null) return null;
   const profile = profileOf(plan);
   const receipts = records
@@ -55,6 +58,7 @@ export async function contextOf(
     plan.reset === null ? null : turns.reset(ref, plan.reset),
   ]);
   return {
+    turn: view,
     plan,
     prefix: { digest: prefix.digest, bytes: prefix.bytes, tokens: tokensOf(prefix.bytes, profile) },
     pieces: explainPlan({ index: known.turns, profile }, { ...plan, promoted: promoted(plan), wants: null }),

@@ -34,9 +34,23 @@ export function sessionPlan({ policy, workContract, locale }: SessionConfig): Se
   };
 }
 
+/** Sessions one below the other that turns make for their directives: deeper, nobody follows who asked for what. */
+export const MAX_DEPTH = 3;
+
+/** How many turns stand above the session, each having made the next one's; 0 for a session that a user made. */
+export function depthOf({ delegated }: SessionConfig): number {
+  return delegated?.depth ?? 0;
+}
+
 /** Which tools the session may call, and whether all of them are loaded from the start. */
-export function surfaceTerms({ tools, policy }: SessionConfig): SurfaceTerms {
-  return { tools, all: policy.options.surface === 'all', evicts: policy.name === 'evict' };
+export function surfaceTerms(config: SessionConfig): SurfaceTerms {
+  const { tools, policy } = config;
+  return {
+    tools,
+    all: policy.options.surface === 'all',
+    evicts: policy.name === 'evict',
+    delegates: depthOf(config) < MAX_DEPTH,
+  };
 }
 
 /** An admitted tool may be called, loaded or not. */

@@ -53,6 +53,7 @@ export function sessionPrefix(config: SessionConfig, surface: ToolSurface, start
     servers: servers.map(plain),
     searches: start.searches,
     evicts: terms.evicts,
+    delegates: terms.delegates,
   });
   return keptUnder(surface, key, () => {
     const may = (name: string): boolean => admitted.some((tool) => tool.name === name);

@@ -35,7 +35,7 @@ export async function recallFrom(
   if (tool === undefined) throw new Error('this deployment has no recall tool');
   const { session } = state;
   const memory = sessionMemory(
-    { store: engine.store, indexes: engine.indexes, turns },
+    { store: engine.store, indexes: engine.indexes, turns, clock: engine.clock },
     { session, turn: placeOf(session.liveHead, running) },
   );
   const signal = new AbortController().signal;

@@ -1,5 +1,5 @@
 /** Opens a session: its first two records, its head, in one commit. */
-import type { SessionRef, Store } from '../db/contract.ts';
+import type { ParentTurn, SessionHead, SessionRef, Store } from '../db/contract.ts';
 import { GENESIS_DIGEST } from '../ledger/chain.ts';
 import { canonicalJson } from '../ledger/json.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
@@ -9,12 +9,27 @@ import { commitToSession } from './session-commit.ts';
 
 export type SessionConfig = BodyOf<'session-created'>;
 
+/** What a session gives out next. */
+type Numbers = Pick<SessionHead, 'nextTurn' | 'nextItem' | 'nextEvidence' | 'nextPresentation'>;
+const FIRST_NUMBERS: Numbers = { nextTurn: 1, nextItem: 1, nextEvidence: 1, nextPresentation: 1 };
+
 export async function createSession(
   engine: Engine,
   ref: SessionRef,
   head: string,
   config: SessionConfig,
 ): Promise<void> {
+  const result = await engine.commit(openingOf(ref, head, config).build());
+  if (result !== 'applied') throw new Error(`session ${ref.session} could not be opened: ${result}`);
+}
+
+/** The commit that opens a session, so far. */
+export function openingOf(
+  ref: SessionRef,
+  head: string,
+  config: SessionConfig,
+  from: Numbers = FIRST_NUMBERS,
+): CommitBuilder {
   const builder = new CommitBuilder({
     ...ref,
     status: 'open',
@@ -22,20 +37,30 @@ export async function createSession(
     liveHead: head,
     nextSeq: 1,
     lastDigest: GENESIS_DIGEST,
-    nextTurn: 1,
-    nextEvidence: 1,
-    nextPresentation: 1,
-    nextItem: 1,
+    ...from,
     prefix: null,
     epoch: 0,
     profileAt: 0,
     watched: false,
   });
-  builder.create = { leg: config.leg, config: canonicalJson(config), head };
+  const parent = parentOf(config);
+  builder.create = {
+    leg: config.leg,
+    config: canonicalJson(config),
+    head,
+    ...(from === FIRST_NUMBERS ? {} : { firstTurn: from.nextTurn }),
+    ...(parent === null ? {} : { parent }),
+  };
   builder.append(head, { kind: 'session-created', turnId: null, body: config });
   builder.append(head, { kind: 'head-created', turnId: null, body: { head, from: null, atSeq: 0 } });
-  const result = await engine.commit(builder.build());
-  if (result !== 'applied') throw new Error(`session ${ref.session} could not be opened: ${result}`);
+  return builder;
+}
+
+/** The turn that made the session, if one did. */
+export function parentOf({ delegated }: SessionConfig): ParentTurn | null {
+  if (delegated === undefined) return null;
+  const { session, turn } = delegated;
+  return { session, turn };
 }
 
 /** The session takes no new turns from then on; what was accepted before still runs. False when there is no such session. */

@@ -38,6 +38,9 @@ export type CallResult =
   /** The signal fired: the call was cancelled, or the worker stops. */
   | { readonly kind: 'aborted'; readonly drafts: readonly RecordDraft[] };
 
+/** Begins what is kept of a call that only waits: no error, though it stands in the place of one. */
+export const WAITING = 'waiting: ';
+
 /** `interrupted`: what the work needs of storage was away; the call goes back, and no attempt is counted. */
 type Ended = CallResult | { readonly kind: 'interrupted'; readonly message: string };
 

@@ -6,7 +6,7 @@ import { renderFull } from '../context/assemble/full-record.ts';
 import { packetMessages, resetMessages } from '../context/assemble/packet-piece.ts';
 import { type Rendered, rendered } from '../context/assemble/weigh.ts';
 import { cardLine, provisionalCard } from '../context/turn-card.ts';
-import type { RawRecord, SessionRef, Store } from '../db/contract.ts';
+import type { RawRecord, SessionHead, SessionRef, Store } from '../db/contract.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
 import type { TurnCard } from '../ledger/turn-card.ts';
 import { foldTurn, RENDERED_KINDS, RESENT_KINDS, type TurnView } from '../ledger/view.ts';
@@ -22,6 +22,12 @@ const ITEM_BYTES = 256;
 export interface Carded {
   readonly card: TurnCard;
   readonly line: string;
+}
+
+/** A head between two changes of what was projected before: what is kept of it is not kept beyond. */
+export interface HeadAt {
+  readonly head: string;
+  readonly epoch: number;
 }
 
 interface Entry {
@@ -41,12 +47,16 @@ export class TurnCache {
   }
 
   /** The whole turns of a head by number, both ends included, oldest first. */
-  range(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Rendered[]> {
-    return this.#range(`${ref.session}/${head}/full`, from, to, async (first, last) => {
+  range(ref: SessionRef, at: HeadAt, from: number, to: number): Promise<readonly Rendered[]> {
+    const { head } = at;
+    return this.#range(keyOf(ref.session, at, 'full'), from, to, async (first, last) => {
       const turns = await this.#store.history(ref, head, { from: first, to: last }, RENDERED_KINDS);
-      return turns.map(({ number, records }): [number, Rendered, number] => {
-        const piece = rendered(renderFull(foldRecords(records)));
-        return [number, piece, piece.bytes];
+      return turns.flatMap(({ number, records }): [number, Rendered, number][] => {
+        const view = foldRecords(records);
+        // A fork left it open: no plan weighed it.
+        if (view.closed === null) return [];
+        const piece = rendered(renderFull(view));
+        return [[number, piece, piece.bytes]];
       });
     });
   }
@@ -54,25 +64,27 @@ export class TurnCache {
   /** Every item of a head's turns by number, both ends included, oldest first, as the policy `evict` sends it. */
   items(
     ref: SessionRef,
-    head: string,
+    at: HeadAt,
     {
       from,
       to,
       workContract,
     }: { readonly from: number; readonly to: number; readonly workContract: string | null },
   ): Promise<readonly TurnItems[]> {
-    return this.#range(`${ref.session}/${head}/items`, from, to, async (first, last) => {
+    const { head } = at;
+    return this.#range(keyOf(ref.session, at, 'items'), from, to, async (first, last) => {
       const turns = await this.#store.history(ref, head, { from: first, to: last }, RESENT_KINDS);
-      return turns.map(({ number, records }): [number, TurnItems, number] => {
-        const items = settledItems(foldRecords(records), workContract);
+      return turns.map(({ session, number, records }): [number, TurnItems, number] => {
+        const items = settledItems(foldRecords(records), workContract, session !== ref.session);
         return [number, items, weighItems(items)];
       });
     });
   }
 
   /** The cards of a head's turns by number, both ends included, oldest first. */
-  cards(ref: SessionRef, head: string, from: number, to: number): Promise<readonly Carded[]> {
-    return this.#range(`${ref.session}/${head}/card`, from, to, async (first, last) => {
+  cards(ref: SessionRef, at: HeadAt, from: number, to: number): Promise<readonly Carded[]> {
+    const { head } = at;
+    return this.#range(keyOf(ref.session, at, 'card'), from, to, async (first, last) => {
       const rows = await this.#store.closings(ref, head, first, last);
       return Promise.all(
         rows.map(async ({ session, number, turn, body }): Promise<[number, Carded, number]> => {
@@ -84,11 +96,15 @@ export class TurnCache {
     });
   }
 
-  /** Keeps a turn that this process just closed. */
-  keep(session: string, { head, number, piece, card, items }: ClosedTurn): void {
-    this.#put(`${session}/${head}/full/${number}`, piece, piece.bytes);
-    this.#put(`${session}/${head}/card/${number}`, carded(card), weighCard(card));
-    if (items !== null) this.#put(`${session}/${head}/items/${number}`, items, weighItems(items));
+  /** Keeps a turn that this process just closed, of the session as it stood. */
+  keep(
+    { session, epoch }: Pick<SessionHead, 'session' | 'epoch'>,
+    { head, number, piece, card, items }: ClosedTurn,
+  ): void {
+    const key = (what: Kept) => `${keyOf(session, { head, epoch }, what)}/${number}`;
+    this.#put(key('full'), piece, piece.bytes);
+    this.#put(key('card'), carded(card), weighCard(card));
+    if (items !== null) this.#put(key('items'), items, weighItems(items));
   }
 
   /** The text of the packet in record `seq`; null when it was erased. */
@@ -174,6 +190,12 @@ export class TurnCache {
       this.#bytes -= entry.bytes;
     }
   }
+}
+
+type Kept = 'full' | 'card' | 'items';
+
+function keyOf(session: string, { head, epoch }: HeadAt, what: Kept): string {
+  return `${session}/${head}/${epoch}/${what}`;
 }
 
 export function foldRecords(records: readonly RawRecord[]): TurnView {

@@ -1,7 +1,11 @@
-/** Reads a session once and holds it against its laws: the chain of its records, then what is stored beside them. */
-import type { SessionRef, Store } from '../db/contract.ts';
+/**
+ * Reads a session once and holds it against its laws: the chain of its records, then what is stored beside them, then
+ * where the parts end that it goes on from.
+ */
+import type { SegmentRow, SessionRef, Store } from '../db/contract.ts';
 import { ChainVerifier, type StoredRecord, type Verdict } from '../ledger/verify.ts';
 import type { MachineRegistry } from '../machines/registry.ts';
+import { anchorFault } from './ancestors.ts';
 import { brokenSessionLaw } from './invariants.ts';
 import { readProjections } from './rebuild.ts';
 
@@ -33,5 +37,17 @@ export async function verifySession(
   const end = stored?.session ?? projected.records.session;
   const chain = seen.verifier.end({ nextSeq: end.nextSeq, lastDigest: end.lastDigest });
   if (!chain.ok || stored === null) return { chain, broken: null };
-  return { chain, broken: brokenSessionLaw({ registry, state: stored, projected, late: seen.late }) };
+  const law = brokenSessionLaw({ registry, state: stored, projected, late: seen.late });
+  return { chain, broken: law ?? (await brokenLink(store, ref.tenant, projected.records.segments)) };
+}
+
+/** Law 21, which reads other sessions. */
+async function brokenLink(
+  store: Store,
+  tenant: string,
+  segments: readonly SegmentRow[],
+): Promise<string | null> {
+  const anchors = segments.map(({ fromSession: session, toSeq, digest }) => ({ session, toSeq, digest }));
+  const fault = await anchorFault(store, tenant, anchors);
+  return fault === null ? null : `21: record ${fault.record} of session ${fault.session}: ${fault.reason}`;
 }

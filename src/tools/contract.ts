@@ -3,6 +3,7 @@ import type { ToolDefinition } from '../context/request.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Domain } from '../ledger/domains.ts';
 import type { Json } from '../ledger/json.ts';
+import type { Outcome } from '../ledger/outcomes.ts';
 
 /**
  * What running twice would mean. `once`: it may have effects a second run would repeat, so it never runs
@@ -19,7 +20,11 @@ export type UnknownOutcome = (typeof UNKNOWN_OUTCOMES)[number];
 export type TurnTarget = { readonly number: number } | { readonly id: string };
 
 /** `text`: the full record of a closed turn. The one that is running is open. */
-export type RememberedTurn = { readonly kind: 'closed'; readonly text: string } | { readonly kind: 'open' };
+export type RememberedTurn =
+  | { readonly kind: 'closed'; readonly text: string }
+  | { readonly kind: 'open' }
+  /** A record of it is not the one that was written: `message` names it. */
+  | { readonly kind: 'unreadable'; readonly message: string };
 
 /** `line`: the turn as its card shows it, one line, with or without `T<number>: ` before it. */
 export interface FoundTurn {
@@ -40,6 +45,21 @@ export interface FoundInSessions {
   readonly complete: boolean;
 }
 
+/**
+ * The items of the calling session's lineage, whatever its requests still carry of them, as text for a model. What
+ * cannot be answered is an error result that says what may be asked instead.
+ */
+export interface SessionTranscript {
+  /** At most `limit` items after item `after`. */
+  index(page: { readonly after: number; readonly limit: number }): Promise<ToolOutput>;
+  read(items: readonly number[]): Promise<ToolOutput>;
+  /** `items` null searches all of them. A search that is not done by its deadline answers with what it has. */
+  grep(
+    asked: { readonly pattern: string; readonly items: readonly number[] | null },
+    limits: { readonly deadlineMs: number; readonly signal: AbortSignal },
+  ): Promise<ToolOutput>;
+}
+
 /** What the calling session remembers; every reading is of its own lineage, except `searchSessions`. */
 export interface SessionMemory {
   /** The whole result; null when no such id exists. */
@@ -56,6 +76,7 @@ export interface SessionMemory {
   search(query: string, limit: number): Promise<readonly FoundTurn[]>;
   /** The same over the tenant's other sessions. */
   searchSessions(query: string, limit: number): Promise<FoundInSessions>;
+  readonly transcript: SessionTranscript;
 }
 
 /** What a process grants its tools for reaching services outside. */
@@ -67,6 +88,26 @@ export interface Outbound {
   readonly clock: Pick<Clock, 'nowMs' | 'after'>;
 }
 
+/** What became of a directive that a call gave to a session of its own. `reason` is a sentence or the turn's own reason. */
+export type Delegated =
+  /** To be asked again after so long. */
+  | { readonly kind: 'pending'; readonly session: string; readonly delayMs: number }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | {
+      readonly kind: 'ended';
+      readonly session: string;
+      readonly outcome: Outcome;
+      readonly reason: string;
+      /** null where the turn ended without one. */
+      readonly answer: string | null;
+    };
+
+/** Begins a turn in a session of its own, and tells what became of it: the same call of a tool asks for the same turn. */
+export interface Delegation {
+  /** `inherit`: the session goes on from what the calling one holds; else it begins blank. */
+  ask(directive: string, inherit: boolean): Promise<Delegated>;
+}
+
 export interface ToolContext {
   readonly signal: AbortSignal;
   /** Absolute path of the folder that file tools are confined to. */
@@ -76,12 +117,19 @@ export interface ToolContext {
   readonly memory: SessionMemory;
   /** Left out where tools reach no network. */
   readonly outbound?: Outbound;
+  /** Left out where no turn calls. */
+  readonly delegation?: Delegation;
 }
 
 /** An `isError` result goes back to the model, which may repair its call. */
 export interface ToolOutput {
   readonly content: string;
   readonly isError: boolean;
+  /**
+   * Nothing to answer with yet: the call is run again after so long, in whatever process, and no worker waits for it.
+   * `content` then names what it waits for, and no model reads it.
+   */
+  readonly againAfterMs?: number | undefined;
   /** Files the call read or wrote: turns about one file find each other by it. */
   readonly files?: readonly { readonly kind: 'read' | 'wrote'; readonly path: string }[] | undefined;
   /** What the call learned of tools behind this one: `tools` by name, `digest` of their whole descriptions. */

@@ -10,6 +10,8 @@ import { safeMessage } from './safe-message.ts';
 
 export type ToolOutcome =
   | { readonly kind: 'done'; readonly output: ToolOutput }
+  /** To be run again after so long; the output names what it waits for. */
+  | { readonly kind: 'pending'; readonly delayMs: number; readonly output: ToolOutput }
   | { readonly kind: 'invalid_args'; readonly output: ToolOutput }
   | { readonly kind: 'timeout'; readonly output: ToolOutput }
   | { readonly kind: 'aborted' };
@@ -53,12 +55,17 @@ function parse(tool: Tool, args: Json, root: string): ParsedArgs {
 async function perform(tool: Tool, args: Json, context: ToolContext): Promise<ToolOutcome> {
   try {
     const output: unknown = await tool.run(args, context);
-    if (isOutput(output)) return { kind: 'done', output };
+    if (isOutput(output)) return outcomeOf(output);
     return { kind: 'done', output: failure(`${tool.name} failed: it returned no text.`) };
   } catch (error) {
     const reason = safeMessage(error, context.root);
     return { kind: 'done', output: failure(`${tool.name} failed: ${reason}`) };
   }
+}
+
+function outcomeOf(output: ToolOutput): ToolOutcome {
+  const { againAfterMs: delayMs } = output;
+  return delayMs === undefined ? { kind: 'done', output } : { kind: 'pending', delayMs, output };
 }
 
 /** The type says so already, but tools are also written in JavaScript. */

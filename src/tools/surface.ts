@@ -13,6 +13,9 @@ export const CONTEXT = 'context';
 /** Through which it reads back what left. */
 export const TRANSCRIPT = 'transcript';
 
+/** Through which a turn has a directive done in a session of its own. */
+export const DELEGATE = 'delegate';
+
 /** All of it in a fixed order, whatever order it came in. */
 export interface ToolSurface {
   get(name: string): Tool | undefined;
@@ -32,6 +35,8 @@ export interface SurfaceTerms {
   readonly all: boolean;
   /** Items leave the requests: the session has the tools to edit them and to read them back, whatever it names. */
   readonly evicts: boolean;
+  /** Its turns may have directives done in sessions of their own. */
+  readonly delegates: boolean;
 }
 
 /** What is known when a turn starts of the tools it will want. */
@@ -72,8 +77,9 @@ export function createToolSurface(
   };
 }
 
-export function isAdmittedBy({ tools, evicts }: SurfaceTerms, { name }: Tool): boolean {
+export function isAdmittedBy({ tools, evicts, delegates }: SurfaceTerms, { name }: Tool): boolean {
   if (name === CONTEXT) return evicts;
+  if (name === DELEGATE && !delegates) return false;
   return tools === null || tools.includes(name) || (evicts && name === TRANSCRIPT);
 }
 

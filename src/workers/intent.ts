@@ -77,11 +77,16 @@ function isKeylessLocal(leg: Leg): boolean {
 async function threadOf(
   { turns }: Pick<WorkerDeps, 'turns'>,
   ref: JobRef,
-  { loaded: { turn } }: Claim,
+  { loaded: { session, turn } }: Claim,
   { number }: TurnView,
 ): Promise<readonly string[]> {
   if (turn === null || number === 1) return [];
-  const cards = await turns.cards(ref, turn.head, Math.max(1, number - THREAD_TURNS), number - 1);
+  const cards = await turns.cards(
+    ref,
+    { head: turn.head, epoch: session.epoch },
+    Math.max(1, number - THREAD_TURNS),
+    number - 1,
+  );
   return cards.map(({ card }) => firstSentence(card.asked, THREAD_LINE_WORDS));
 }
 

@@ -56,7 +56,8 @@ async function performPacket(deps: WorkerDeps, asked: Asked, signal: AbortSignal
     reached(from - 1, [...drafts, compactionFailed(asked, code, problem)]);
   const summariser = await openSummariser(deps, ref, claim);
   if (summariser === null) return failed('unknown_leg', 'the leg of the session is not configured');
-  const cards = (await deps.turns.cards(ref, head, first, to)).map(({ card }) => card);
+  const at = { head, epoch: claim.loaded.session.epoch };
+  const cards = (await deps.turns.cards(ref, at, first, to)).map(({ card }) => card);
   const covered = bite(cards, summariser, { from, to, seed });
   const upTo = first + covered.length - 1;
   const request = packetRequest({ from, to: upTo, seed, cards: covered }, summariser.limits);
@@ -64,7 +65,7 @@ async function performPacket(deps: WorkerDeps, asked: Asked, signal: AbortSignal
   const summarised = await summariser.summarise(request, signal);
   if (summarised.kind === 'ended') return summarised.result;
   if (summarised.kind === 'failed') return failed(summarised.code, summarised.problem, summarised.drafts);
-  const newest = await deps.turns.cards(ref, head, Math.max(from, upTo - NAMED_TURNS + 1), upTo);
+  const newest = await deps.turns.cards(ref, at, Math.max(from, upTo - NAMED_TURNS + 1), upTo);
   const named = newest.map(({ card }) => card).toReversed();
   const text = fitting({ from, to: upTo, bytes: input.bytes }, named, summarised.read);
   if (text === null) return failed('unusable', 'the reply held no summary that fits', [summarised.receipt]);

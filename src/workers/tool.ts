@@ -9,9 +9,10 @@ import { toolCalls } from '../ledger/view.ts';
 import type { ToolOutput as CallOutput, ToolInput } from '../machines/turn-context.ts';
 import type { JobRef } from '../queues/contract.ts';
 import type { Additions } from '../runtime/additions.ts';
+import { delegationOf } from '../runtime/delegation.ts';
 import { isRepairable } from '../runtime/repairable.ts';
 import { isAdmitted } from '../runtime/session-plan.ts';
-import { type CallResult, runSideCall, type Settled } from '../runtime/side-call.ts';
+import { type CallResult, runSideCall, type Settled, WAITING } from '../runtime/side-call.ts';
 import { type AnsweredCall, recordToolResult, type ToolResult } from '../runtime/tool-record.ts';
 import type { Tool } from '../tools/contract.ts';
 import { runTool, type ToolOutcome } from '../tools/run.ts';
@@ -36,6 +37,8 @@ async function performTool(
   if (result === 'aborted') return { kind: 'aborted', drafts: [] };
   if (result === 'undecided')
     return { kind: 'done', output: output(input, 'undecided'), additions: () => ({ drafts: [] }) };
+  if (isPending(result))
+    return { kind: 'delayed', delayMs: result.delayMs, reason: `${WAITING}${result.reason}` };
   const answered = { turnId: claim.loaded.actor.turn, step: input.step, index: input.index, call };
   const failed = isRepairable(call.name) && MENDABLE.has(result.status);
   const hinted = failed ? { ...result, content: hintedBy(deps, input, call, result) } : result;
@@ -87,6 +90,18 @@ function callOf(claim: Claim, { step, index }: ToolInput): ToolCallBlock {
   return call;
 }
 
+/** To be run again after so long: the tool waits for something. */
+interface Pending {
+  readonly delayMs: number;
+  readonly reason: string;
+}
+
+type Unanswered = 'aborted' | 'undecided' | Pending;
+
+function isPending(result: ToolResult | Pending): result is Pending {
+  return 'delayMs' in result;
+}
+
 interface Asked {
   readonly claim: Claim;
   readonly input: ToolInput;
@@ -98,7 +113,7 @@ async function resultOf(
   ref: JobRef,
   { claim, input, call }: Asked,
   signal: AbortSignal,
-): Promise<ToolResult | 'aborted' | 'undecided'> {
+): Promise<ToolResult | Unanswered> {
   const config = await deps.configs.get(ref);
   const tool = deps.surface.get(call.name);
   if (tool === undefined || !isAdmitted(config, tool)) {
@@ -151,16 +166,24 @@ function run(
     idempotencyKey,
     memory: deps.memory(claim.loaded),
     ...(outbound === undefined ? {} : { outbound }),
+    delegation: delegationOf(deps.host.engine, {
+      claim,
+      step: input.step,
+      index: input.index,
+      tool: tool.name,
+    }),
   };
   return runTool(tool, call.args, context, deps.host.engine.clock);
 }
 
-function outcomeOf(outcome: ToolOutcome): ToolResult | 'aborted' {
+function outcomeOf(outcome: ToolOutcome): ToolResult | 'aborted' | Pending {
   switch (outcome.kind) {
     case 'done': {
       const { isError, ...output } = outcome.output;
       return { status: isError ? 'error' : 'ok', ...output };
     }
+    case 'pending':
+      return { delayMs: outcome.delayMs, reason: outcome.output.content };
     case 'invalid_args':
       return { status: 'invalid_args', content: outcome.output.content };
     case 'timeout':
@@ -178,7 +201,7 @@ function announce(
   call: ToolCallBlock,
 ): void {
   const { session, actor } = claim.loaded;
-  if (!session.watched || actor.turn === null) return;
+  if (!session.watched || actor.turn === null || wasGivenBack(claim)) return;
   const stream = new DeltaStream({
     bus: deps.bus,
     clock: deps.host.engine.clock,
@@ -189,4 +212,9 @@ function announce(
     after: index,
   });
   stream.started('tool.started', { step, index, name: call.name });
+}
+
+/** It was begun before, and not lost with its worker: whoever watches was told. */
+function wasGivenBack({ call: { fence, deaths } }: Claim): boolean {
+  return fence - 1 > deaths;
 }

@@ -268,7 +268,7 @@ export function lineageSuite(name: string, makeStore: () => Promise<StoreUnderTe
         expect((await state(parent)).heads).toMatchObject([
           { clearedSeq: nextSeq - 1, firstTurn: 2, reset: null },
         ]);
-        const empty = { after: 0, turns: [], packets: [], evictions: [], reset: null };
+        const empty = { after: NOTHING, turns: [], packets: [], evictions: [], reset: null };
         expect(await toPlan(parent)).toEqual(empty);
         expect(await store.closings(parent.ref, parent.head, 1, 9)).toEqual([]);
         expect(await store.history(parent.ref, parent.head, ALL, RENDERED_KINDS)).toEqual([]);
@@ -326,7 +326,7 @@ export function lineageSuite(name: string, makeStore: () => Promise<StoreUnderTe
       it('LIN-02 shows no other session a turn that was cleared', async () => {
         const other = await SessionUnderTest.open(store, parent.ref.tenant);
         const found = async () =>
-          (await store.tenantTurns(other.ref, null, 9)).map(({ number }) => number).sort();
+          (await store.tenantTurns(other.ref, null, 9)).map(({ number }) => number).toSorted((a, b) => a - b);
         await parent.answered('one');
         expect(await found()).toEqual([1]);
         await parent.clear();

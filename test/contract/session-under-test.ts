@@ -1,6 +1,14 @@
 /** Writes a session through a store, hop by hop, the way the runtime does. */
 import { randomUUID } from 'node:crypto';
-import type { Claim, Commit, IndexedTo, SessionHead, SessionRef, Store } from '../../src/db/contract.ts';
+import type {
+  Claim,
+  Commit,
+  IndexedTo,
+  ParentTurn,
+  SessionHead,
+  SessionRef,
+  Store,
+} from '../../src/db/contract.ts';
 import { blake3Hex, GENESIS_DIGEST } from '../../src/ledger/chain.ts';
 import type { RecordDraft } from '../../src/ledger/kinds.ts';
 import type { TurnLink } from '../../src/ledger/turn-card.ts';
@@ -49,11 +57,18 @@ export class SessionUnderTest {
     this.ref = { tenant, session: randomUUID() };
   }
 
-  static async open(store: Store, tenant: string): Promise<SessionUnderTest> {
+  /** With `parent`, a turn of another session of the tenant made it. */
+  static async open(store: Store, tenant: string, parent?: ParentTurn): Promise<SessionUnderTest> {
     const made = new SessionUnderTest(store, tenant);
     const builder = new CommitBuilder(made.#fresh());
-    builder.create = { leg: 'sim', config: JSON.stringify(config()), head: made.head };
-    builder.append(made.head, { kind: 'session-created', turnId: null, body: config() });
+    const body = { ...config(), ...(parent === undefined ? {} : { delegated: { ...parent, depth: 1 } }) };
+    builder.create = {
+      leg: 'sim',
+      config: JSON.stringify(body),
+      head: made.head,
+      ...(parent === undefined ? {} : { parent }),
+    };
+    builder.append(made.head, { kind: 'session-created', turnId: null, body });
     builder.append(made.head, {
       kind: 'head-created',
       turnId: null,

@@ -180,7 +180,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         const indexed = { turn: 1, recordSeq: seqs[0] ?? 0 };
         const claim = await store.claim(session.callOf(turn), WORKER, TOKEN, indexed);
         expect(claim?.toPlan).toEqual({
-          after: 1,
+          after: indexed,
           turns: [indexedTurn(2, 200)],
           packets: [{ from: 1, to: 2, seq: seqs[1], bytes: 7, quality: 'deterministic' }],
           evictions: [],
@@ -217,7 +217,13 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(claim).toEqual({
           call: FIRST_CLAIM,
           watched: false,
-          toPlan: { after: 1, turns: [indexedTurn(2, 200)], packets: [], evictions: [], reset: null },
+          toPlan: {
+            after: { turn: 1, recordSeq: 0 },
+            turns: [indexedTurn(2, 200)],
+            packets: [],
+            evictions: [],
+            reset: null,
+          },
         });
         expect(await outboxChildren()).toEqual([]);
         const again = await known(true);
@@ -242,7 +248,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           call: { child: 'step-1', fence: 1 },
           loaded: { session: { nextSeq: before.nextSeq + 1 }, actor: { actor: turn } },
           whole: true,
-          toPlan: { after: 0, turns: [], packets: [], evictions: [], reset: null },
+          toPlan: { after: NOTHING, turns: [], packets: [], evictions: [], reset: null },
         });
         expect(claim?.changed?.records.map(({ kind }) => kind)).toEqual(['turn-accepted']);
       });
@@ -726,6 +732,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
           session: {
             ...head,
             config: JSON.stringify(config()),
+            parent: null,
             prefix: blake3Hex('p'),
             epoch: 4,
             nextPresentation: 2,
@@ -1031,7 +1038,7 @@ export function storeSuite(name: string, makeStore: () => Promise<StoreUnderTest
         expect(own).toMatchObject({ presentation: true, prefix: true });
         expect(own.toPlan).toMatchObject({ turns: [{ links }], packets: [{ bytes: 7 }] });
         expect(await seen({ ...session.ref, tenant: await under.newTenant() })).toEqual({
-          toPlan: { after: 0, turns: [], packets: [], evictions: [], reset: null },
+          toPlan: { after: NOTHING, turns: [], packets: [], evictions: [], reset: null },
           indexed: 0,
           closings: 0,
           tenantTurns: 0,

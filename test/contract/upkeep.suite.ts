@@ -296,6 +296,71 @@ export function upkeepSuite(name: string, makeUpkeep: () => Promise<UpkeepUnderT
       });
     });
 
+    describe('sessions that a turn made', () => {
+      const CANCEL = [{ id: 'cancel', event: '{"type":"turn.cancel","reason":"parent_ended"}' }];
+      const childOf = ({ ref }: SessionUnderTest, { turn }: Turn) =>
+        SessionUnderTest.open(store, ref.tenant, { session: ref.session, turn });
+      const pending = ({ ref }: SessionUnderTest, { turn }: Turn) =>
+        store.drain({ ...ref, actor: turn }, ANY_DISPATCH);
+
+      it('LIN-04 have their first turn cancelled once the turn that made them has closed, and no other', async () => {
+        const [parent, other] = [await session.accept(), await session.accept()];
+        const [child, kept] = [await childOf(session, parent), await childOf(session, other)];
+        const [first, own, apart] = [await child.accept(), await child.accept(), await kept.accept()];
+        const below = await childOf(child, first);
+        const deep = await below.accept();
+        expect((await sweep()).drains).toBe(0);
+        await session.close(parent.turn);
+        expect((await sweep()).drains).toBe(1);
+        expect(await pending(child, first)).toEqual(CANCEL);
+        for (const [of, turn] of [
+          [child, own],
+          [kept, apart],
+          [below, deep],
+          [session, other],
+        ] as const)
+          expect(await pending(of, turn)).toEqual([]);
+        await child.close(first.turn);
+        await sweep();
+        expect(await pending(below, deep)).toEqual(CANCEL);
+        expect(await pending(child, own)).toEqual([]);
+      });
+
+      it('LIN-04 are told once, and not at all where they ended before', async () => {
+        const parent = await session.accept();
+        const [child, early] = [await childOf(session, parent), await childOf(session, parent)];
+        const [turn, ended] = [await child.accept(), await early.accept()];
+        await early.close(ended.turn);
+        await session.close(parent.turn);
+        await sweep();
+        expect(await pending(child, turn)).toEqual(CANCEL);
+        expect(await pending(early, ended)).toEqual([]);
+        await child.commit((builder) => {
+          builder.lists.actors.push(actorRow(turn.turn, 1, 2));
+          builder.lists.events.push(eventRow(turn.turn, 'cancel', 2));
+        });
+        expect((await sweep()).drains).toBe(0);
+        expect(await pending(child, turn)).toEqual([]);
+      });
+
+      it('LIN-04 a child that came after its parent closed is cancelled as well', async () => {
+        const parent = await session.accept();
+        await session.close(parent.turn);
+        const child = await childOf(session, parent);
+        expect((await sweep()).drains).toBe(0);
+        const turn = await child.accept();
+        expect((await sweep()).drains).toBe(1);
+        expect(await pending(child, turn)).toEqual(CANCEL);
+      });
+
+      it('LIN-04 keep the turn that made them beside their records', async () => {
+        const parent = { session: session.ref.session, turn: (await session.accept()).turn };
+        const child = await SessionUnderTest.open(store, session.ref.tenant, parent);
+        expect((await store.sessionState(child.ref))?.session.parent).toEqual(parent);
+        expect((await store.sessionState(session.ref))?.session.parent).toBeNull();
+      });
+    });
+
     describe('rows the queue was given', () => {
       it('RUN-05 are listed when no worker claimed them for long, the oldest first, until one does', async () => {
         const first = await session.accept({ child: 'step-1', priority: 3 });

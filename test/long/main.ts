@@ -16,6 +16,11 @@ const LONG_FORMS: Readonly<Record<string, LongForm>> = {
     says: '40 kills of the worker on each queue backend',
     env: { TURNWRIGHT_TEST_KILLS: '40' },
   },
+  'edit-scripts': {
+    file: 'test/unit/reference/evict-agreement.test.ts',
+    says: '5,000 random lives of sessions that evict, fork, clear and go back, against the reference',
+    env: { TURNWRIGHT_TEST_EDIT_SCRIPTS: '5000' },
+  },
 };
 
 const [name = ''] = process.argv.slice(2);

@@ -2,26 +2,32 @@
  * Eviction, forks, heads and clears as lists that are filtered: what the real machines are compared with. Slow on
  * purpose, and it remembers nothing but what happened.
  */
-import type { Act, Outcome, Refusal, Span, SpanRefusal } from './evict/acts.ts';
+import type { Act, Filled, Outcome, Refusal, Span, SpanRefusal } from './evict/acts.ts';
 import {
   type Fact,
   type ItemFact,
+  isTold,
+  isUnheard,
   itemsOf,
+  measuringReply,
   openItem,
   owesResults,
   piecesOf,
   type ResidueBytes,
   sinceCleared,
 } from './evict/facts.ts';
+import { type Given, type Message, messagesOf } from './evict/messages.ts';
 import { type ContextPiece, contextOf, indexOf, type TranscriptIndex } from './evict/rows.ts';
 import { planSpan, resolveSpan } from './evict/spans.ts';
+import { reminderOf, textBytes } from './evict/words.ts';
 
 interface Session {
   readonly facts: readonly Fact[];
   readonly nextItem: number;
 }
 
-type NewItem = Pick<ItemFact, 'role' | 'kind' | 'text' | 'bytes' | 'calls'>;
+type NewItem = Pick<ItemFact, 'role' | 'kind' | 'text' | 'bytes'> &
+  Partial<Pick<ItemFact, 'calls' | 'edits' | 'filled'>>;
 
 /** A family of sessions. A session is known by its index. */
 export class EvictFold {
@@ -45,7 +51,7 @@ export class EvictFold {
       case 'checkout':
         if (this.open(act.session) !== null) return refused('running');
         return act.do === 'prompt'
-          ? this.#open(act.session, { role: 'user', kind: 'own', text: act.text, bytes: act.bytes, calls: 0 })
+          ? this.#open(act.session, { role: 'user', kind: 'own', text: act.text, bytes: act.bytes })
           : this.#goBack(act.session, act.back);
       case 'assistant':
       case 'answer':
@@ -58,7 +64,12 @@ export class EvictFold {
           ? refused('at_rest')
           : this.#add(act.session, { fact: 'closed' });
       case 'evict':
-        return this.#evict(act.session, this.resolve(act.session, act.from, act.to), act.note, 'model');
+        return this.#evict(
+          act.session,
+          this.resolve(act.session, act.from, act.to),
+          act.note,
+          this.open(act.session) === null ? 'operator' : 'model',
+        );
       case 'evict-by-harness':
         if (this.isPending(act.session)) return refused('pending');
         return this.#evict(act.session, this.plan(act.session) ?? 'no_plan', null, 'harness');
@@ -76,6 +87,21 @@ export class EvictFold {
     return contextOf(this.#at(session).facts, this.#residueBytes);
   }
 
+  /** The same as messages. What a reference cannot know of them is given. */
+  messages(session: number, given: Given): readonly Message[] {
+    return messagesOf(this.#at(session).facts, given);
+  }
+
+  /** Whether the newest reply measured the history as it is. */
+  isMeasured(session: number): boolean {
+    return measuringReply(this.#at(session).facts) !== null;
+  }
+
+  /** Whether it said that its prompt filled the window. */
+  isDue(session: number): boolean {
+    return measuringReply(this.#at(session).facts)?.filled === true;
+  }
+
   /** The whole of the head since it was cleared. */
   index(session: number): TranscriptIndex {
     return indexOf(this.#at(session).facts);
@@ -85,6 +111,17 @@ export class EvictFold {
   read(session: number, item: number): { readonly text: string; readonly origin: number } | null {
     const found = itemsOf(this.#at(session).facts).find((fact) => fact.item === item);
     return found === undefined ? null : { text: found.text, origin: found.origin };
+  }
+
+  /** Whether a fork did not carry the item, which owed results then. */
+  isLeftBehind(session: number, item: number): boolean {
+    return this.#at(session).facts.some((fact) => fact.fact === 'uncarried' && fact.item === item);
+  }
+
+  /** Whether the newest turn that would stay never closed here: a fork found it open. */
+  isCutThere(session: number, back: number): boolean {
+    const last = this.#staying(session, back)?.at(-1);
+    return last?.fact === 'closed' && last.cut === true;
   }
 
   historyBytes(session: number): number {
@@ -120,9 +157,9 @@ export class EvictFold {
   #start({ session, imports }: Extract<Act, { do: 'start' }>): Outcome {
     if (session !== this.#sessions.length) return refused('no_session');
     this.#sessions = [...this.#sessions, { facts: [], nextItem: 1 }];
-    for (const { promptBytes, answerBytes } of imports) {
-      this.#open(session, { role: 'user', kind: 'import', text: '', bytes: promptBytes, calls: 0 });
-      this.#open(session, { role: 'assistant', kind: 'import', text: '', bytes: answerBytes, calls: 0 });
+    for (const { prompt, promptBytes, answer, answerBytes } of imports) {
+      this.#open(session, { role: 'user', kind: 'import', text: prompt, bytes: promptBytes });
+      this.#open(session, { role: 'assistant', kind: 'import', text: answer, bytes: answerBytes });
       this.#add(session, { fact: 'closed' });
     }
     return { done: true, item: imports.length === 0 ? null : 1, span: null };
@@ -131,29 +168,50 @@ export class EvictFold {
   #reply(act: Extract<Act, { do: 'assistant' | 'answer' }>): Outcome {
     if (this.open(act.session) === null) return refused('at_rest');
     if (this.isPending(act.session)) return refused('pending');
+    const { session, text, bytes, filled = null } = act;
     const calls = act.do === 'assistant' ? act.calls : 0;
-    const { text, bytes } = act;
-    const outcome = this.#open(act.session, { role: 'assistant', kind: 'own', text, bytes, calls });
-    if (act.do === 'answer') this.#add(act.session, { fact: 'closed' });
+    const edits = act.do === 'assistant' ? (act.edits ?? []) : [];
+    const told =
+      filled !== null && calls > 0 && !isTold(this.#at(session).facts)
+        ? this.#reminder(session, filled)
+        : null;
+    const isHeard = !isUnheard(this.#at(session).facts);
+    const reply = {
+      role: 'assistant',
+      kind: 'own',
+      text,
+      bytes,
+      calls,
+      edits,
+      filled: filled !== null,
+    } as const;
+    const outcome = this.#open(session, reply);
+    const item = this.nextItem(session) - 1;
+    if (told !== null) this.#add(session, { fact: 'reminder', item, text: told, bytes: textBytes(told) });
+    if (act.do === 'answer') this.#add(session, { fact: isHeard ? 'closed' : 'asked' });
     return outcome;
   }
 
+  /** What a full window would lead to, as its request was. */
+  #reminder(session: number, filled: Filled): string {
+    return reminderOf(filled, this.plan(session));
+  }
+
   #grow(act: Extract<Act, { do: 'results' | 'steer' }>): Outcome {
-    const item = this.open(act.session);
-    if (act.do === 'results' && !this.isPending(act.session)) return refused('late');
+    const { session, bytes } = act;
+    const item = this.open(session);
+    if (act.do === 'results' && !this.isPending(session)) return refused('late');
     if (item === null) return refused('at_rest');
-    return this.#add(act.session, {
-      fact: act.do === 'results' ? 'results' : 'steering',
-      item,
-      bytes: act.bytes,
-    });
+    if (act.do === 'steer') return this.#add(session, { fact: 'steering', text: act.text, bytes });
+    this.#add(session, { fact: 'results', item, bytes, contents: act.contents ?? [] });
+    return this.#add(session, { fact: 'asked' });
   }
 
   #evict(
     session: number,
     span: Span | SpanRefusal | 'no_plan',
     note: string | null,
-    author: 'model' | 'harness',
+    author: 'model' | 'harness' | 'operator',
   ): Outcome {
     if (typeof span === 'string') return refused(span);
     this.#add(session, { fact: 'evicted', from: span.from, to: span.to, note, author });
@@ -161,13 +219,22 @@ export class EvictFold {
   }
 
   #goBack(session: number, back: number): Outcome {
-    const { facts, nextItem } = this.#at(session);
+    const stays = this.#staying(session, back);
+    if (stays === null) return refused('too_far');
+    this.#put(session, { facts: stays, nextItem: this.nextItem(session) });
+    return done();
+  }
+
+  /** What was done up to the end of the newest turn that stays; null where there are fewer turns. */
+  #staying(session: number, back: number): readonly Fact[] | null {
+    const { facts } = this.#at(session);
     const anchor = itemsOf(facts)
       .filter(({ role }) => role === 'user')
       .at(-back);
-    if (anchor === undefined || back < 1) return refused('too_far');
-    this.#put(session, { facts: facts.slice(0, facts.indexOf(anchor)), nextItem });
-    return done();
+    if (anchor === undefined || back < 1) return null;
+    const before = facts.slice(0, facts.indexOf(anchor));
+    const end = before.findLastIndex(({ fact }) => fact === 'closed' || fact === 'cleared');
+    return before.slice(0, end + 1);
   }
 
   #fork(session: number, child: number): Outcome {
@@ -179,13 +246,16 @@ export class EvictFold {
     );
     const left: readonly Fact[] =
       open !== null && owesResults(facts, open) ? [{ fact: 'uncarried', item: open }] : [];
-    this.#sessions = [...this.#sessions, { facts: [...inherited, ...left, { fact: 'closed' }], nextItem }];
+    this.#sessions = [
+      ...this.#sessions,
+      { facts: [...inherited, ...left, ...(open === null ? [] : [CUT])], nextItem },
+    ];
     return done();
   }
 
   #open(session: number, item: NewItem): Outcome {
     const { facts, nextItem } = this.#at(session);
-    const opened: Fact = { fact: 'item', item: nextItem, origin: session, ...item };
+    const opened: Fact = { fact: 'item', item: nextItem, origin: session, ...NO_CALLS, ...item };
     this.#put(session, { facts: [...facts, opened], nextItem: nextItem + 1 });
     return { done: true, item: nextItem, span: null };
   }
@@ -206,6 +276,9 @@ export class EvictFold {
     return found;
   }
 }
+
+const CUT: Fact = { fact: 'closed', cut: true };
+const NO_CALLS = { calls: 0, edits: [], filled: false } as const;
 
 function done(): Outcome {
   return { done: true, item: null, span: null };

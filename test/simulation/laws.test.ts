@@ -67,6 +67,18 @@ function saidTwice(kind: string): Change {
   };
 }
 
+type Records = Evidence['dump']['sessions'][number]['records'];
+
+/** Changes the records of the first session for which there is something to change. */
+function recorded(evidence: Evidence, change: (records: Records) => Records | null): Evidence | null {
+  const sessions = replaced(
+    evidence.dump.sessions,
+    ({ records }) => change(records) !== null,
+    (session) => [{ ...session, records: change(session.records) ?? session.records }],
+  );
+  return sessions === null ? null : dumped(evidence, { sessions });
+}
+
 const CHANGES: Readonly<Record<keyof typeof LAWS, Change>> = {
   'RUN-05 every world comes to rest': (evidence) => ({ ...evidence, settled: false }),
 
@@ -236,6 +248,31 @@ const CHANGES: Readonly<Record<keyof typeof LAWS, Change>> = {
       evidence,
       ({ view }) => view.number > 1 && view.context !== null,
       (turn) => ({ ...turn, view: { ...turn.view, number: 0 } }),
+    ),
+
+  'EVT-02 no number of an item is given twice in a session': (evidence) =>
+    recorded(evidence, (records) => replaced(records, ({ kind }) => kind === 'turn-context', twice)),
+
+  'EVT-02 the close of a turn tells its items, in the order in which they were recorded':
+    recordsTwice('turn-context'),
+
+  'EVT-03 spans that left are nested or apart, and name recorded items': (evidence) =>
+    recorded(evidence, (records) =>
+      replaced(
+        records,
+        ({ kind }) => kind === 'evicted',
+        (one) => [{ ...one, body: one.body.replace(/"to":\d+/u, '"to":999') }],
+      ),
+    ),
+
+  'EVT-01 what leaves by force was not of the turn that runs, or stands behind its prompt': (evidence) =>
+    turned(
+      evidence,
+      ({ view }) => view.evictions.length > 0 && view.item !== null,
+      (turn) => {
+        const evictions = turn.view.evictions.map((one) => ({ ...one, to: turn.view.item ?? 0, from: 1 }));
+        return { ...turn, view: { ...turn.view, evictions } };
+      },
     ),
 
   'RUN-04 a call is given to another worker only for a reason': (evidence) => {

@@ -33,6 +33,7 @@ const MET = [
   'timers fired',
   'turns steered',
   'resets',
+  'evictions',
   'claims from memory',
   'upgrades',
   'events left to another release',

@@ -170,7 +170,7 @@ export function openProcess(options: ProcessOptions): OneProcess {
     requests,
     ahead: new SummariesAhead(engine, planning, randomUUID),
     memory: (loaded: Parameters<typeof sessionMemory>[1]) =>
-      sessionMemory({ store, indexes: engine.indexes, turns }, loaded),
+      sessionMemory({ store, indexes: engine.indexes, turns, clock }, loaded),
     limiter,
     turns,
     surface,

@@ -1,9 +1,10 @@
+import { POLICIES } from '../../ledger/kinds.ts';
 import type { Command } from '../command.ts';
 import { DEMO_PROVIDERS } from '../demo/legs.ts';
 import { runDemo } from '../demo/run.ts';
 import { UsageError } from '../exit.ts';
 
-const POLICIES = ['plan'];
+const DEFAULT_POLICY = 'plan';
 
 export const command: Command = {
   name: 'demo',
@@ -15,7 +16,11 @@ export const command: Command = {
       help: `model: ${DEMO_PROVIDERS.join(', ')}; sim unless given`,
     },
     model: { type: 'string', value: 'MODEL', help: "the model's name as its provider spells it" },
-    policy: { type: 'string', value: 'POLICY', help: `context policy: ${POLICIES.join(', ')}` },
+    policy: {
+      type: 'string',
+      value: 'POLICY',
+      help: `context policy: ${POLICIES.join(' or ')}; ${DEFAULT_POLICY} unless given`,
+    },
     turns: { type: 'string', value: 'FILE', help: 'ask these instead: {"input": "…"} a line' },
     backend: {
       type: 'string',
@@ -24,10 +29,10 @@ export const command: Command = {
     },
   },
   run: (invocation) => {
-    const policy = invocation.text('policy');
-    if (policy !== undefined && !POLICIES.includes(policy)) {
-      throw new UsageError(`--policy is "${policy}"; this version has ${POLICIES.join(', ')}.`);
-    }
-    return runDemo(invocation);
+    const given = invocation.text('policy') ?? DEFAULT_POLICY;
+    const policy = POLICIES.find((name) => name === given);
+    if (policy === undefined)
+      throw new UsageError(`--policy is "${given}"; allowed is ${POLICIES.join(' or ')}.`);
+    return runDemo(invocation, policy);
   },
 };

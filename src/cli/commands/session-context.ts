@@ -1,4 +1,5 @@
 /** What requests of a session carry, and what they leave behind, over HTTP. */
+import { POLICIES } from '../../ledger/kinds.ts';
 import type { Command, Invocation } from '../command.ts';
 import { contextText, planText } from '../context-text.ts';
 import { EXIT, UsageError } from '../exit.ts';
@@ -7,7 +8,6 @@ import { connect } from '../server.ts';
 import { wholeNumber } from '../setup.ts';
 
 const ONE_SESSION = { arguments: 'SESSION', count: [1, 1] } as const;
-const POLICIES = ['plan'] as const;
 const TARGETS = ['id', 'turn', 'presentation', 'query'] as const;
 const MAX_NUMBER = 999_999_999;
 const RANGE = /^(\d{1,9})-(\d{1,9})$/;
@@ -18,17 +18,21 @@ export const plan: Command = {
   ...ONE_SESSION,
   options: {
     leg: { type: 'string', value: 'LEG', help: "model to plan for; the session's own unless given" },
-    policy: { type: 'string', value: 'POLICY', help: `one of ${POLICIES.join(', ')}` },
+    policy: {
+      type: 'string',
+      value: 'POLICY',
+      help: `one of ${POLICIES.join(', ')}; the session's own unless given`,
+    },
     text: { type: 'string', value: 'TEXT', help: 'directive to plan for; for room alone unless given' },
   },
   run: async ({ context, output, positionals: [id = ''], text }) => {
-    const policy = text('policy') ?? 'plan';
+    const policy = text('policy');
     const known = POLICIES.find((name) => name === policy);
-    if (known === undefined)
+    if (policy !== undefined && known === undefined)
       throw new UsageError(`--policy is "${policy}"; allowed is ${POLICIES.join(', ')}.`);
     const [leg, directive] = [text('leg'), text('text')];
     const wanted = {
-      policy: known,
+      ...(known === undefined ? {} : { policy: known }),
       ...(leg === undefined ? {} : { leg }),
       ...(directive === undefined ? {} : { text: directive }),
     };

@@ -1,11 +1,11 @@
 /** One session, over HTTP. */
 import type { CostedSession, Verdict } from '../../client/index.ts';
-import { BUDGET_OPTIONS, costBudget } from '../budget.ts';
 import type { Command } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { costText } from '../money.ts';
 import { oneLine, shown } from '../output.ts';
 import { connect } from '../server.ts';
+import { SESSION_OPTIONS, sessionWords } from '../session-words.ts';
 
 const CONTRACT_CHARS = 100;
 
@@ -14,31 +14,9 @@ const ONE_SESSION = { arguments: 'SESSION', count: [1, 1] } as const;
 export const create: Command = {
   name: 'session create',
   summary: 'Create a session and print its id',
-  options: {
-    leg: { type: 'string', value: 'LEG', help: "model to bind; the server's default unless given" },
-    system: { type: 'string', value: 'TEXT', help: 'standing instructions' },
-    tools: { type: 'string', value: 'a,b', help: 'tools it may use; all unless given' },
-    'work-contract': { type: 'string', value: 'TEXT', help: 'what the session is bound to do' },
-    locale: { type: 'string', value: 'TAG', help: 'such as en-GB' },
-    timezone: { type: 'string', value: 'ZONE', help: 'such as Europe/Paris' },
-    ...BUDGET_OPTIONS,
-  },
+  options: SESSION_OPTIONS,
   run: async ({ context, output, text }) => {
-    const tools = text('tools');
-    const named = Object.fromEntries(
-      ['leg', 'system', 'locale', 'timezone'].flatMap((name) => {
-        const value = text(name);
-        return value === undefined ? [] : [[name, value]];
-      }),
-    );
-    const budget = costBudget(text);
-    const workContract = text('work-contract');
-    const wanted = {
-      ...named,
-      ...(workContract === undefined ? {} : { workContract }),
-      ...(Object.keys(budget).length === 0 ? {} : { budget }),
-      ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
-    };
+    const wanted = await sessionWords({ context, text });
     const session = await (await connect(context)).sessions.create(wanted, context.stopped);
     output.result({ session }, () => session.id);
     return EXIT.done;
@@ -97,6 +75,7 @@ function sessionText(session: CostedSession): string {
     `status   ${session.status}`,
     `leg      ${session.leg}`,
     `policy   ${session.policy.name}`,
+    ...(session.forked_from === null ? [] : [`forked   from ${session.forked_from}`]),
     `tools    ${session.tools === null ? 'all' : session.tools.join(', ')}`,
     ...(session.work_contract === null ? [] : [`bound to ${oneLine(session.work_contract, CONTRACT_CHARS)}`]),
     `turns    ${session.turns}${session.open_turn === null ? '' : `, ${session.open_turn} is open`}`,

@@ -4,6 +4,7 @@ import type { Services } from '../../app/services.ts';
 import type { TurnEvent, TurnHandle, Turnwright } from '../../client/index.ts';
 import type { SessionRef } from '../../db/index.ts';
 import type { Json } from '../../ledger/json.ts';
+import { items } from './figures.ts';
 import { stepReceipt } from './ledger.ts';
 import type { Progress } from './progress.ts';
 import type { Questions } from './questions.ts';
@@ -21,8 +22,8 @@ export interface TurnReport {
   readonly outputTokens: number;
   readonly ms: number;
   readonly answer: string | null;
-  /** Turns that it carried as a packet it had made. */
-  readonly compacted: boolean;
+  /** Something older left its requests while it ran. */
+  readonly overflown: boolean;
   /** Calls a person consented to. */
   readonly consents: number;
 }
@@ -36,13 +37,13 @@ export interface Conversation {
 }
 
 /** Asks on until older turns no longer fit the window, then about one that left it. */
-export async function askUntilCompacted(
+export async function askUntilOverflown(
   conversation: Conversation,
   { first, more, last }: Questions,
 ): Promise<readonly TurnReport[]> {
   const reports = [...(await askAll(conversation, first))];
   for (const input of more) {
-    if (reports.some((report) => report.compacted)) break;
+    if (reports.some((report) => report.overflown)) break;
     reports.push(await ask(conversation, input, reports.length + 1));
   }
   reports.push(await ask(conversation, last, reports.length + 1));
@@ -64,11 +65,11 @@ async function ask(conversation: Conversation, input: string, number: number): P
   const startedMs = performance.now();
   const handle = await client.sessions.turn(ref.session, input, {}, signal);
   const tools: string[] = [];
-  let [compacted, consents] = [false, 0];
+  let [overflown, consents] = [false, 0];
   for await (const event of handle.events({ signal })) {
     await show(conversation, handle, event);
     if (event.type === 'tool.completed') tools.push(textOf(event.data.name));
-    if (event.type === 'context.compacted') compacted = true;
+    if (event.type === 'context.compacted' || event.type === 'context.evicted') overflown = true;
     if (event.type === 'turn.waiting') consents += 1;
   }
   const ms = performance.now() - startedMs;
@@ -87,7 +88,7 @@ async function ask(conversation: Conversation, input: string, number: number): P
     outputTokens: turn.usage.output_tokens,
     ms: Math.round(ms),
     answer: turn.answer,
-    compacted,
+    overflown,
     consents,
   };
 }
@@ -108,6 +109,12 @@ async function show(
       progress.pool(
         'summary',
         `T${textOf(data.from)} to T${textOf(data.to)} no longer fit: a packet stands for them`,
+      );
+      return;
+    case 'context.evicted':
+      progress.pool(
+        'step',
+        `the ${textOf(data.by)} took ${items(Number(data.from), Number(data.to))} out; the transcript keeps them`,
       );
       return;
     case 'step.completed': {

@@ -15,3 +15,8 @@ export function duration(ms: number): string {
 export function size(bytes: number): string {
   return bytes < 1_024 ? `${bytes} B` : `${(bytes / 1_024).toFixed(1)} KB`;
 }
+
+/** Both ends included. */
+export function items(from: number, to: number): string {
+  return from === to ? `item #${from}` : `items #${from} to #${to}`;
+}

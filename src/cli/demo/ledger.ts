@@ -22,6 +22,7 @@ export interface SessionFacts {
   readonly receipts: readonly Receipt[];
   readonly results: readonly BodyOf<'tool-result'>[];
   readonly packets: readonly BodyOf<'packet'>[];
+  readonly evictions: readonly BodyOf<'evicted'>[];
   readonly probes: readonly BodyOf<'capacity-probe'>[];
   /** Plans in the order they were made, the first from before anything was asked of the provider. */
   readonly plans: readonly BodyOf<'context-plan'>[];
@@ -48,6 +49,7 @@ export async function sessionFacts(store: Store, ref: SessionRef): Promise<Sessi
     receipts: all('work-receipt'),
     results: all('tool-result'),
     packets: all('packet'),
+    evictions: all('evicted'),
     probes: all('capacity-probe'),
     plans: all('context-plan'),
     classified,

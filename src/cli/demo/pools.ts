@@ -6,7 +6,7 @@ import { promptTokens } from '../../context/request.ts';
 import { byteLength } from '../../ledger/json.ts';
 import { POOLS, type Pool } from '../../queues/index.ts';
 import type { TurnReport } from './conversation.ts';
-import { count, percent, size } from './figures.ts';
+import { count, items, percent, size } from './figures.ts';
 import type { SessionFacts } from './ledger.ts';
 
 export interface PoolReport {
@@ -67,13 +67,17 @@ function consents(turns: readonly TurnReport[]): string | null {
   return asked.length === 0 ? null : `took the consent that ${asked.join(', ')} waited for, and went on`;
 }
 
-function modelCalls({ receipts }: SessionFacts): string {
+function modelCalls({ receipts, evictions }: SessionFacts): string {
   const usages = receipts.flatMap((receipt) =>
     receipt.purpose === 'step' && receipt.usage !== null ? [receipt.usage] : [],
   );
   const prompt = usages.reduce((sum, usage) => sum + promptTokens(usage), 0);
   const cached = usages.reduce((sum, usage) => sum + usage.cacheReadTokens, 0);
-  return `${count(prompt)} prompt tokens sent, ${percent(cached, prompt)} of them read from the provider's cache`;
+  const left = evictions.map(({ from, to }) => items(from, to));
+  return [
+    `${count(prompt)} prompt tokens sent, ${percent(cached, prompt)} of them read from the provider's cache`,
+    ...(left.length === 0 ? [] : [`${left.join(', ')} left them`]),
+  ].join('; ');
 }
 
 function results({ results: all }: SessionFacts): string {

@@ -25,8 +25,8 @@ const NAME = /\b[A-Za-z][A-Za-z0-9_]{6,30}\b/g;
 const HEADING = /^(?:#{1,6}\s+|\[)?([\p{L}\p{N}][^\n"'`*<>|[\]]{3,48}?)\]?\s*:?$/u;
 const FILE_NAME = /^[\w.-]+\.[A-Za-z]\w{0,7}$/;
 
-/** null when the folder holds too little to ask about. */
-export function chooseQuestions(folder: Folder): Questions | null {
+/** `readsBack` is the tool that is asked last. null when the folder holds too little to ask about. */
+export function chooseQuestions(folder: Folder, readsBack: string): Questions | null {
   const topics = topicsOf(folder.files);
   const [topic, second] = topics;
   if (topic === undefined) return null;
@@ -44,7 +44,7 @@ export function chooseQuestions(folder: Folder): Questions | null {
   return {
     first,
     more: bulk(folder, topics.slice(1)),
-    last: `Use the recall tool: what did we find about "${topic.phrase}"?`,
+    last: `Use the ${readsBack} tool: what did we find about "${topic.phrase}"?`,
   };
 }
 

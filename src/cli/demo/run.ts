@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Policy } from '../../ledger/kinds.ts';
 import type { Invocation } from '../command.ts';
 import { EXIT, type ExitCode, Interrupted, UsageError } from '../exit.ts';
 import { setUp } from '../setup.ts';
@@ -16,20 +17,22 @@ import { reportJson, reportText } from './report.ts';
 import type { Demo, Script } from './stage.ts';
 import { readTurnsFile } from './turns-file.ts';
 
+/** The tool that reads back what left the requests. */
+const READS_BACK: Readonly<Record<Policy, string>> = { plan: 'recall', evict: 'transcript' };
 /** Asked about when the current folder holds nothing readable. */
 const OWN_FOLDER = fileURLToPath(new URL('../../..', import.meta.url));
 
-export async function runDemo(invocation: Invocation): Promise<ExitCode> {
+export async function runDemo(invocation: Invocation, policy: Policy): Promise<ExitCode> {
   const { context, output, text } = invocation;
   const startedMs = performance.now();
   const { config } = await setUp(context);
-  const script = await scriptOf(text('turns'), config.root, context.cwd);
+  const script = await scriptOf(text('turns'), policy, config.root, context.cwd);
   const backend = await demoBackend(text('backend'), config);
   const leg = await demoLeg(text('provider') ?? 'sim', text('model'), context.env);
   const folder = await mkdtemp(join(tmpdir(), 'turnwright-demo-'));
   const progress = new Progress(output, styleFor(context.stderr, context.env));
   try {
-    return await perform({ invocation, startedMs, folder, leg, backend, script, progress });
+    return await perform({ invocation, policy, startedMs, folder, leg, backend, script, progress });
   } catch (error) {
     if (context.stopped.aborted) throw new Interrupted();
     throw error;
@@ -39,10 +42,15 @@ export async function runDemo(invocation: Invocation): Promise<ExitCode> {
   }
 }
 
-async function scriptOf(file: string | undefined, root: string, cwd: string): Promise<Script> {
+async function scriptOf(
+  file: string | undefined,
+  policy: Policy,
+  root: string,
+  cwd: string,
+): Promise<Script> {
   if (file !== undefined) return { kind: 'given', root, inputs: await readTurnsFile(file, cwd) };
   for (const candidate of [root, OWN_FOLDER]) {
-    const questions = chooseQuestions(await readFolder(candidate));
+    const questions = chooseQuestions(await readFolder(candidate), READS_BACK[policy]);
     if (questions !== null) {
       return { kind: 'own', root: candidate, borrowed: candidate !== root, questions };
     }

@@ -4,13 +4,14 @@ import { startApi } from '../../api/app.ts';
 import { type Stack, startStack } from '../../app/stack.ts';
 import { Turnwright } from '../../client/index.ts';
 import { revokeKey } from '../../db/keys.ts';
+import type { Policy } from '../../ledger/kinds.ts';
 import type { Invocation } from '../command.ts';
 import { followProbe } from '../follow-probe.ts';
 import { type Setup, setUp } from '../setup.ts';
 import { withLeg } from '../simulation.ts';
 import { DEFAULT_TENANT, issueKey, withPool } from '../tenancy.ts';
 import type { DemoBackend } from './backend.ts';
-import { askAll, askUntilCompacted, type Conversation, type TurnReport } from './conversation.ts';
+import { askAll, askUntilOverflown, type Conversation, type TurnReport } from './conversation.ts';
 import { duration } from './figures.ts';
 import { sessionFacts } from './ledger.ts';
 import type { DemoLeg } from './legs.ts';
@@ -25,6 +26,7 @@ const DRAIN_MS = 2_000;
 
 export interface Demo {
   readonly invocation: Invocation;
+  readonly policy: Policy;
   readonly startedMs: number;
   /** Temporary; its owner removes it. */
   readonly folder: string;
@@ -98,7 +100,7 @@ async function converse(demo: Demo, stack: Stack): Promise<Omit<DemoReport, 'tot
   try {
     const client = new Turnwright({ url: apiUrl ?? '', key });
     await measure(demo, client);
-    const session = await client.sessions.create({ metadata: { demo: true } }, signal);
+    const session = await client.sessions.create({ policy: demo.policy, metadata: { demo: true } }, signal);
     const ref = { tenant: DEFAULT_TENANT.tenant, session: session.id };
     const conversation: Conversation = { client, services, ref, progress: demo.progress, signal };
     const turns = await ask(demo, conversation);
@@ -140,7 +142,7 @@ function ask({ script, leg }: Demo, conversation: Conversation): Promise<readonl
   if (script.kind === 'given') return askAll(conversation, script.inputs);
   return leg.simulated === null
     ? askAll(conversation, script.questions.first)
-    : askUntilCompacted(conversation, script.questions);
+    : askUntilOverflown(conversation, script.questions);
 }
 
 async function emptyQueues({ services }: Stack): Promise<void> {

@@ -6,9 +6,10 @@ import { withTenant } from '../pool.ts';
 
 /** What the live head of a session goes on from, and its own records. */
 const LIVE_LINEAGE = `turnwright.sessions s CROSS JOIN LATERAL turnwright.lineage(s.tenant_id, s.session_id, s.live_head) g`;
-/** A row of the tenant that stands in a part of the lineage. */
+/** A row of the tenant that a turn of the lineage made. */
 const IN_LINEAGE = `ON s.tenant_id = $1 AND s.session_id = $2 AND x.tenant_id = $1 AND x.session_id = g.session_id
-  AND x.seq > g.after_seq AND x.seq <= g.to_seq`;
+  AND x.seq > g.after_seq AND x.seq <= g.to_seq
+  JOIN turnwright.turns t ON t.tenant_id = $1 AND t.session_id = g.session_id AND t.turn_id = x.turn_id AND t.head_id = g.head_id`;
 
 const TURN_AT = `SELECT t.session_id AS session, t.turn_id AS turn, t.number
   FROM turnwright.lineage($1, $2, $3) g JOIN turnwright.turns t ON t.tenant_id = $1 AND t.session_id = g.session_id
@@ -30,7 +31,7 @@ export function findInLineage(
     pool,
     ref,
     `SELECT x.session_id AS session, x.seq::float8 AS seq
-      FROM ${LIVE_LINEAGE} JOIN turnwright.${table} x ${IN_LINEAGE} AND x.ordinal = $3`,
+      FROM ${LIVE_LINEAGE} JOIN turnwright.${table} x ${IN_LINEAGE} WHERE x.ordinal = $3`,
     [ordinal],
   );
 }

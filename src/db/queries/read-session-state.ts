@@ -16,7 +16,8 @@ const STATE = `
   SELECT json_build_object(
     'session', json_build_object('status', s.status, 'leg', s.leg, 'config', s.config, 'liveHead', s.live_head, 'nextSeq', s.next_seq,
       'lastDigest', encode(s.last_digest, 'hex'), 'nextTurn', s.next_turn, 'nextEvidence', s.next_evidence,
-      'nextPresentation', s.next_presentation, 'nextItem', s.next_item, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at),
+      'nextPresentation', s.next_presentation, 'nextItem', s.next_item, 'prefix', encode(s.prefix_digest, 'hex'), 'epoch', s.epoch, 'profileAt', s.profile_at,
+      'parent', CASE WHEN s.parent_turn IS NOT NULL THEN json_build_object('session', s.parent_session, 'turn', s.parent_turn) END),
     'heads', ${list('heads', `'head', x.head_id, 'from', x.from_head, 'atSeq', x.at_seq, 'openTurn', x.open_turn, 'reset', x.reset_seq, 'clearedSeq', x.cleared_seq, 'firstTurn', x.first_turn`, 'x.head_id')},
     'turns', ${list('turns', `'turn', x.turn_id, 'head', x.head_id, 'number', x.number, 'status', x.status, 'priority', x.priority, 'outcome', x.outcome, 'reason', x.reason, 'steps', x.steps, 'closedSeq', x.closed_seq, 'fullBytes', x.full_bytes, 'cardBytes', x.card_bytes, 'firstItem', x.first_item, 'lastItem', x.last_item, 'terms', translate(encode(x.terms, 'base64'), E'\\n', '')`, 'x.number, x.turn_id')},
     'keys', ${list('accepted_keys', `'key', x.key, 'turn', x.turn_id, 'inputDigest', encode(x.input_digest, 'hex')`, `x.key COLLATE "C"`)},

@@ -1,11 +1,14 @@
 /** Sessions as people list them. Ids are UUIDv7, so their order is the order of creation. */
 import type pg from 'pg';
+import { LINK_SEQ } from '../../ledger/link.ts';
 import { withTenant } from '../pool.ts';
 
 export interface SessionRow {
   readonly session: string;
   readonly status: 'open' | 'archived';
   readonly head: string;
+  /** The session it goes on from, or went on from before it was cleared; null where it was not forked. */
+  readonly forkedFrom: string | null;
   /** JSON text of the `session-created` record. */
   readonly config: string;
   readonly turns: number;
@@ -18,7 +21,10 @@ export interface SessionRow {
 const COLUMNS = `s.session_id AS session, s.status, s.live_head AS head, s.config, s.next_turn - 1 AS turns,
   (s.next_seq - 1)::float8 AS records, encode(s.last_digest, 'hex') AS "lastDigest", s.created_at AS "createdAt", (
     SELECT h.open_turn FROM turnwright.heads h
-    WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head) AS "openTurn"`;
+    WHERE h.tenant_id = s.tenant_id AND h.session_id = s.session_id AND h.head_id = s.live_head) AS "openTurn", (
+    SELECT coalesce(r.body, b.body)::json ->> 'session' FROM turnwright.records r
+    LEFT JOIN turnwright.bodies b ON b.tenant_id = r.tenant_id AND b.session_id = r.session_id AND b.digest = r.body_digest AND r.body IS NULL
+    WHERE r.tenant_id = s.tenant_id AND r.session_id = s.session_id AND r.seq = ${LINK_SEQ} AND r.kind = 'inherited') AS "forkedFrom"`;
 
 export async function readSession(
   pool: pg.Pool,

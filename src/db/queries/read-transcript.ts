@@ -13,8 +13,9 @@ const TURNS = `
   FROM turnwright.lineage($1, $2, $3) g
   JOIN turnwright.turns t ON t.tenant_id = $1 AND t.session_id = g.session_id AND t.head_id = g.head_id
     AND t.number BETWEEN g.first_turn AND g.last_turn
-  WHERE t.started_at IS NOT NULL AND CASE WHEN t.closed_seq <= g.to_seq
-    THEN t.first_item IS NOT NULL AND ($4::integer IS NULL OR (t.last_item >= $4 AND t.first_item <= $5)) ELSE true END
+  WHERE CASE WHEN t.closed_seq <= g.to_seq
+    THEN t.first_item IS NOT NULL AND ($4::integer IS NULL OR (t.last_item >= $4 AND t.first_item <= $5))
+    ELSE t.started_at IS NOT NULL END
   ORDER BY t.number`;
 
 const ROWS = `

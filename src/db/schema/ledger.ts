@@ -37,9 +37,15 @@ export const sessions = turnwright.table(
     /** When the newest capacity profile in its ledger was probed, in ms since 1970. */
     profileAt: bigint('profile_at', { mode: 'number' }).notNull().default(0),
     watchedUntil: at('watched_until'),
+    /** The turn that made the session, with whose end its own first turn ends. */
+    parentSession: uuid('parent_session'),
+    parentTurn: uuid('parent_turn'),
     createdAt: at('created_at').notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.tenantId, t.sessionId] })],
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.sessionId] }),
+    index('sessions_children').on(t.tenantId, t.sessionId).where(sql`parent_turn is not null`),
+  ],
 );
 
 export const records = turnwright.table(

@@ -35,7 +35,6 @@ export interface Conversation {
 }
 
 const DIRECTIVE_END_CHARS = 600;
-/** Says where to look, not what for. */
 const ITEM_MENTION = /\bitems?\s#\d{1,15}\b/gi;
 /** A question or an order; anything else is told, not asked. */
 const ASKS =
@@ -61,7 +60,7 @@ export function readConversation(prompt: SimPrompt): Conversation {
   return {
     directive,
     lastNote,
-    terms: termsOf(endsOf(directive).replace(ITEM_MENTION, ' ')),
+    terms: termsOf(aboutIn(directive, prompt)),
     shapes: shapesOf(endsOf(directive)),
     outcomes,
     said,
@@ -74,6 +73,12 @@ export function readConversation(prompt: SimPrompt): Conversation {
     reminder,
     system: prompt.system.join('\n'),
   };
+}
+
+/** Without the tool that is to be used and the items that are named: they say where to look, not what for. */
+function aboutIn(directive: string, { tools }: SimPrompt): string {
+  const about = endsOf(directive).replace(ITEM_MENTION, ' ');
+  return tools.reduce((text, { name }) => text.replaceAll(`${name} tool`, ' '), about);
 }
 
 /** Where a message stands: before or behind the directive, and whether anything was called or answered since. */

@@ -123,7 +123,7 @@ describe('what requests of a session carry', () => {
     });
 
     it.each([
-      ['a policy there is not', '?policy=evict', 'invalid_request', ['"evict"', 'allowed is plan']],
+      ['a policy there is not', '?policy=guess', 'invalid_request', ['"guess"', 'allowed is plan, evict']],
       ['a leg there is not', '?leg=gpt-9', 'unknown_leg', ['"gpt-9"', 'sim-small, sim-large']],
       ['a text without words', '?text=', 'invalid_request', ['"text"']],
       ['a member there is not', '?profile=x', 'invalid_request', ['"profile"']],

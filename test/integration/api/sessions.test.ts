@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSession } from '../../../src/runtime/sessions.ts';
 import { type ApiStack, openApiStack } from './api-stack.ts';
 
 /** A session shown alone says what its calls came to. */
@@ -34,9 +35,22 @@ describe('sessions over HTTP', () => {
       metadata: { team: 'blue', n: [1, { deep: null }] },
       turns: 0,
       open_turn: null,
+      delegated_by: null,
     });
     const shown = await api.call('GET', `/v1/sessions/${created.body.session.id}`);
     expect(shown.body).toEqual({ session: { ...created.body.session, ...NOTHING_SPENT } });
+  });
+
+  it('LIN-04 says which turn made a session for a task, where one did', async () => {
+    const { engine, newId } = api.services;
+    const delegated = { session: newId(), turn: newId(), depth: 2 };
+    const ref = { tenant: api.stack.tenant, session: newId() };
+    const policy = { name: 'plan', options: {} } as const;
+    const settings = { leg: 'sim-small', policy, tools: null, system: '', metadata: {}, delegated };
+    await createSession(engine, ref, newId(), settings);
+    const { body } = await api.call('GET', `/v1/sessions/${ref.session}`);
+    const { session, turn } = delegated;
+    expect(body.session.delegated_by).toEqual({ session, turn });
   });
 
   it('takes the first configured leg and every tool when nothing is said', async () => {

@@ -46,9 +46,14 @@ describe('what a session carries, in a terminal', () => {
   });
 
   it('PLN-01 session plan names the policies there are, and the legs', async () => {
-    const policy = await say('session', 'plan', session, '--policy', 'evict');
+    const policy = await say('session', 'plan', session, '--policy', 'guess');
     expect([policy.exit, policy.stdout]).toEqual([2, '']);
-    expect(policy.stderr).toContain('--policy is "evict"; allowed is plan.');
+    expect(policy.stderr).toContain('--policy is "guess"; allowed is plan, evict.');
+    const evict = await say('session', 'plan', session, '--policy', 'evict');
+    expect(evict.stdout).toMatch(
+      /^T201 under evict on sim-small\n\nItems +As +Tokens +Because\n#1-#600 +verbatim +\d+ /u,
+    );
+    expect(evict.stdout).toMatch(/^room +not measured since the last edit; .* is due from \d+ on$/mu);
     const leg = await json('session', 'plan', session, '--leg', 'gpt-9');
     expect(leg).toMatchObject({ exit: 2, value: { error: { code: 'unknown_leg' } } });
   });

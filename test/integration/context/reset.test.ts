@@ -82,7 +82,10 @@ describe('a turn that outgrows its model', () => {
     const { store, engine } = stack.producer;
     const loaded = await store.load({ ...session, actor: end.turn });
     if (loaded === null) throw new Error('the turn is not there');
-    const memory = sessionMemory({ store, indexes: engine.indexes, turns: stack.producer.turns }, loaded);
+    const memory = sessionMemory(
+      { store, indexes: engine.indexes, turns: stack.producer.turns, clock: engine.clock },
+      loaded,
+    );
     expect(await memory.turn({ number: 1 })).toMatchObject({ kind: 'closed' });
     expect(await memory.evidence('e1')).toBe('The tide is 3 m high.');
   });

@@ -5,10 +5,26 @@
 
 /** A turn held elsewhere: a prompt and its answer, two items. */
 export interface ImportedTurn {
+  readonly prompt: string;
   readonly promptBytes: number;
+  readonly answer: string;
   readonly answerBytes: number;
 }
 
+/** A span that a model asks to be taken out, as a call beside the others of its message. */
+export interface AskedEdit {
+  readonly from: number;
+  readonly to: number;
+  readonly note: string | null;
+}
+
+/** What a reply said of its prompt where that filled the window, in tokens. */
+export interface Filled {
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** What stands in square brackets below is left out where only sizes matter. */
 export type Act =
   /** A session without ancestors; `session` is the next index. */
   | { readonly do: 'start'; readonly session: number; readonly imports: readonly ImportedTurn[] }
@@ -21,15 +37,30 @@ export type Act =
       readonly text: string;
       readonly bytes: number;
       readonly calls: number;
+      /** [Its edits, which land with the results, one act `evict` each.] */
+      readonly edits?: readonly AskedEdit[];
+      readonly filled?: Filled;
     }
   /** Of all the calls together. With no call pending they come too late, and nothing happens. */
-  | { readonly do: 'results'; readonly session: number; readonly bytes: number }
-  /** What the user says meanwhile; with calls pending it waits for their results. */
-  | { readonly do: 'steer'; readonly session: number; readonly bytes: number }
-  /** A message without calls: an item, and the turn's end. */
-  | { readonly do: 'answer'; readonly session: number; readonly text: string; readonly bytes: number }
+  | {
+      readonly do: 'results';
+      readonly session: number;
+      readonly bytes: number;
+      /** [In the order of the calls, those of edits last.] */
+      readonly contents?: readonly string[];
+    }
+  /** What the user says meanwhile: the next request that is begun carries it. */
+  | { readonly do: 'steer'; readonly session: number; readonly text: string; readonly bytes: number }
+  /** A message without calls: an item, and the turn's end unless something was said meanwhile. */
+  | {
+      readonly do: 'answer';
+      readonly session: number;
+      readonly text: string;
+      readonly bytes: number;
+      readonly filled?: Filled;
+    }
   | { readonly do: 'cancel'; readonly session: number }
-  /** By the model, as it asked: `from` and `to` may be wrong. */
+  /** By the model as its results come, at rest by an operator. `from` and `to` may be wrong. */
   | {
       readonly do: 'evict';
       readonly session: number;
@@ -37,7 +68,7 @@ export type Act =
       readonly to: number;
       readonly note: string | null;
     }
-  /** By the harness, as if it were due. */
+  /** By the harness, as it would be were it due; what comes next is the reply to the request without it. */
   | { readonly do: 'evict-by-harness'; readonly session: number }
   | { readonly do: 'clear'; readonly session: number }
   /** At rest only: a head without the newest `back` turns of this one, and a move to it. */

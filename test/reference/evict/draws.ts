@@ -10,52 +10,53 @@ const MOST_SESSIONS = 6;
 const MOST_CALLS = 3;
 const TRIES = 6;
 /** Small items are common; now and then a heavy one outweighs the rest of the history. */
-const BYTES = { least: 20, usual: 900, heavy: 9_000, oneIn: 12 } as const;
+const BYTES = { least: 300, usual: 900, heavy: 6_000, oneIn: 12 } as const;
 const NOTES = [null, null, 'the port is 5433', 'grüße – 第三版', 'left off at "step 4"'] as const;
 
 /** Short turns, or their acts would crowd out what happens between turns. */
 const AT_REST: Weights = {
-  prompt: 36,
-  evict: 11,
-  'evict-by-harness': 13,
-  'refused-span': 7,
+  prompt: 42,
+  evict: 14,
+  'refused-span': 6,
   fork: 10,
   clear: 6,
-  checkout: 8,
+  checkout: 10,
   reload: 8,
   start: 1,
 };
 const AWAITING_REPLY: Weights = {
-  assistant: 42,
+  assistant: 40,
   answer: 14,
-  steer: 13,
-  evict: 6,
-  'evict-by-harness': 11,
-  'refused-span': 4,
+  steer: 14,
+  'evict-by-harness': 26,
   cancel: 3,
   fork: 3,
   clear: 2,
   reload: 4,
 };
 const CALLS_PENDING: Weights = {
-  results: 40,
-  cancel: 24,
-  evict: 9,
-  'refused-span': 4,
-  steer: 7,
+  results: 44,
+  cancel: 22,
+  steer: 8,
   fork: 5,
   clear: 6,
   reload: 4,
 };
+/** Results have just come: what the model asked for with them lands now, or never. */
+const JUST_SETTLED: Weights = { ...AWAITING_REPLY, evict: 44, 'refused-span': 20 };
 /** A turn ended with calls pending: what they give may still come. */
 const JUST_CUT: Weights = { 'late-results': 45, reload: 5, prompt: 50 };
+/** What was evicted by force is recorded with the reply to the request without it. */
+const JUST_FORCED: Weights = { assistant: 40, answer: 14 };
+
+/** What the act before left to be done. */
+export type Mood = 'cut' | 'settled' | 'forced' | null;
 
 /** Where a script stands. `number` makes its texts differ. */
 export interface Scene {
   readonly fold: EvictFold;
   readonly session: number;
-  /** The act before ended a turn whose calls were pending. */
-  readonly cut: boolean;
+  readonly mood: Mood;
   readonly number: number;
   readonly random: Random;
 }
@@ -65,14 +66,18 @@ export function drawAct(scene: Scene): Act {
 }
 
 export function drawImports(random: Random): readonly ImportedTurn[] {
-  return Array.from({ length: random.below(4) }, () => ({
+  return Array.from({ length: random.below(4) }, (_, turn) => ({
+    prompt: `earlier question ${turn}`,
     promptBytes: drawBytes(random),
+    answer: `earlier answer ${turn}`,
     answerBytes: drawBytes(random),
   }));
 }
 
-function weightsOf({ fold, session, cut }: Scene): Weights {
-  if (cut) return JUST_CUT;
+function weightsOf({ fold, session, mood }: Scene): Weights {
+  if (mood === 'cut') return JUST_CUT;
+  if (mood === 'settled') return JUST_SETTLED;
+  if (mood === 'forced') return JUST_FORCED;
   if (fold.isPending(session)) return CALLS_PENDING;
   return fold.open(session) === null ? AT_REST : AWAITING_REPLY;
 }
@@ -106,13 +111,13 @@ function make(kind: Kind | undefined, scene: Scene): Act | null {
     case 'late-results':
       return { do: 'results', session, bytes: drawBytes(random) };
     case 'steer':
-      return { do: kind, session, bytes: drawBytes(random) };
+      return { do: kind, session, text: `wait ${number}`, bytes: drawBytes(random) };
     case 'evict':
       return evictOf(scene, takenSpan(scene));
     case 'refused-span':
       return evictOf(scene, refusedSpan(scene));
     case 'evict-by-harness':
-      return fold.plan(session) === null && random.below(TRIES) > 0 ? null : { do: kind, session };
+      return mayForce(scene) ? { do: kind, session } : null;
     case 'checkout':
       return back(scene);
     case 'start':
@@ -132,6 +137,11 @@ function plainly({ fold, session, number, random }: Scene): Act {
   if (fold.isPending(session)) return { do: 'results', session, bytes };
   if (fold.open(session) === null) return { do: 'prompt', session, text: `question ${number}`, bytes };
   return { do: 'answer', session, text: `answer ${number}`, bytes };
+}
+
+/** Where the newest reply says how full the window is. Now and then with nothing to take. */
+function mayForce({ fold, session, random }: Scene): boolean {
+  return fold.isMeasured(session) && (fold.plan(session) !== null || random.below(TRIES) === 0);
 }
 
 /** Now and then further than there are turns. */

@@ -1,5 +1,5 @@
 /** A head as the list of what happened on it, oldest first; all that is asked of it is worked out of the list anew. */
-import type { Span } from './acts.ts';
+import type { AskedEdit, Span } from './acts.ts';
 
 export interface ItemFact {
   readonly fact: 'item';
@@ -10,23 +10,53 @@ export interface ItemFact {
   readonly origin: number;
   readonly text: string;
   readonly bytes: number;
-  /** Results that it owes. */
+  /** Results that it owes, beside those of its edits. */
   readonly calls: number;
+  readonly edits: readonly AskedEdit[];
+  /** Of a reply: whether its prompt filled the window. */
+  readonly filled: boolean;
 }
 
 export interface EvictionFact extends Span {
   readonly fact: 'evicted';
   readonly note: string | null;
-  readonly author: 'model' | 'harness';
+  readonly author: 'model' | 'harness' | 'operator';
+}
+
+export interface ResultsFact {
+  readonly fact: 'results';
+  readonly item: number;
+  readonly bytes: number;
+  readonly contents: readonly string[];
+}
+
+export interface SteeringFact {
+  readonly fact: 'steering';
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/** That an eviction is near, told to the model behind an item. */
+export interface ReminderFact {
+  readonly fact: 'reminder';
+  readonly item: number;
+  readonly text: string;
+  readonly bytes: number;
 }
 
 export type Fact =
   | ItemFact
   | EvictionFact
-  | { readonly fact: 'results' | 'steering'; readonly item: number; readonly bytes: number }
+  | ResultsFact
+  | SteeringFact
+  | ReminderFact
+  /** A request is begun within the turn: it carries all that was said. */
+  | { readonly fact: 'asked' }
   /** A fork found the item owing results: its requests go without it. */
   | { readonly fact: 'uncarried'; readonly item: number }
-  | { readonly fact: 'closed' | 'cleared' };
+  /** `cut`: by a fork, that found it open. */
+  | { readonly fact: 'closed'; readonly cut?: boolean }
+  | { readonly fact: 'cleared' };
 
 /** What a request carries: an item, or the residue that stands for a span. */
 export type Piece =
@@ -85,13 +115,49 @@ export function piecesOf(facts: readonly Fact[], residueBytes: ResidueBytes): re
   return [...items, ...residues].toSorted((one, other) => one.from - other.from);
 }
 
-/** Steering that waits for results counts once they came: no request said it before. */
 function bytesOf(facts: readonly Fact[], item: number): number {
-  const owes = owesResults(facts, item);
-  return facts
-    .filter((fact) => 'item' in fact && fact.item === item)
-    .map((fact) => (!('bytes' in fact) || (fact.fact === 'steering' && owes) ? 0 : fact.bytes))
-    .reduce((sum, bytes) => sum + bytes, 0);
+  const own = facts.filter((fact) => 'item' in fact && fact.item === item);
+  return [...own, ...saidIn(facts, item)].reduce((sum, fact) => sum + ('bytes' in fact ? fact.bytes : 0), 0);
+}
+
+/**
+ * What was said stands behind the newest item there is as a request first carries it; where the turn ends before one
+ * does, behind its last.
+ */
+export function saidIn(facts: readonly Fact[], item: number): readonly SteeringFact[] {
+  return facts.filter((fact, at): fact is SteeringFact => {
+    if (fact.fact !== 'steering') return false;
+    const carried = facts.findIndex((later, place) => place > at && CARRIES.includes(later.fact));
+    if (carried === -1) return false;
+    return facts.slice(0, carried).findLast((earlier) => earlier.fact === 'item')?.item === item;
+  });
+}
+
+const CARRIES: readonly Fact['fact'][] = ['asked', 'closed', 'cleared'];
+
+/** Whether something was said that no request carries yet. */
+export function isUnheard(facts: readonly Fact[]): boolean {
+  const last = facts.findLastIndex(({ fact }) => CARRIES.includes(fact));
+  return facts.slice(last + 1).some(({ fact }) => fact === 'steering');
+}
+
+/** The newest reply, where it measured the history as it is: an edit since, or a fork, makes what it said stale. */
+export function measuringReply(facts: readonly Fact[]): ItemFact | null {
+  const edit = facts.findLastIndex(({ fact }) => fact === 'evicted' || fact === 'cleared');
+  const since = facts.slice(edit + 1).filter((fact) => fact.fact === 'item');
+  return since.findLast(({ kind, role }) => kind === 'own' && role === 'assistant') ?? null;
+}
+
+/** Whether the model knows that an eviction is near: it was told here, and no prompt was small since. A fork begins untold. */
+export function isTold(facts: readonly Fact[]): boolean {
+  const now = sinceCleared(facts);
+  const own = now.slice(now.findLastIndex((fact) => fact.fact === 'item' && fact.kind === 'inherited') + 1);
+  const small = own.findLastIndex(
+    (fact) => fact.fact === 'item' && fact.role === 'assistant' && !fact.filled,
+  );
+  const items = own.flatMap((fact) => (fact.fact === 'item' ? [fact.item] : []));
+  const told = own.findLastIndex((fact) => fact.fact === 'reminder' && items.includes(fact.item));
+  return told > small;
 }
 
 export function owesResults(facts: readonly Fact[], item: number): boolean {

@@ -24,7 +24,7 @@ export interface ItemRow {
 
 export interface EvictionRow extends Span {
   readonly note: string | null;
-  readonly author: 'model' | 'harness';
+  readonly author: 'model' | 'harness' | 'operator';
   readonly held: 'resident' | 'swallowed';
 }
 

@@ -4,7 +4,7 @@
  */
 import { EvictFold } from '../evict-fold.ts';
 import type { Act, Outcome } from './acts.ts';
-import { drawAct, drawImports } from './draws.ts';
+import { drawAct, drawImports, type Mood } from './draws.ts';
 import { type Random, randomOf } from './random.ts';
 
 export type Script = readonly Act[];
@@ -12,6 +12,7 @@ export type Script = readonly Act[];
 /** What no family of scripts may be poor in. An act is of one class at most, and of none when nothing came of it. */
 export const SCRIPT_CLASSES = [
   'evicted-by-model',
+  'evicted-by-operator',
   'evicted-by-harness',
   'fork',
   'clear',
@@ -40,15 +41,30 @@ export function writeScript(seed: number): Script {
   fold.apply(first);
   const script: Act[] = [first];
   let session = 0;
-  let cut = false;
-  while (script.length < length) {
-    const act = drawAct({ fold, session, cut, number: script.length, random });
-    cut = endsTurn(act) && fold.isPending(act.session);
-    fold.apply(act);
+  let mood: Mood = null;
+  while (script.length < length || mood === 'forced') {
+    const act = drawAct({ fold, session, mood, number: script.length, random });
+    const wasPending = fold.isPending(session);
+    const outcome = fold.apply(act);
+    mood = moodAfter(act, { wasPending, done: outcome.done, before: mood });
     script.push(act);
-    session = cut ? session : nextSession(act, session, fold.sessions, random);
+    session = mood === null ? nextSession(act, session, fold.sessions, random) : session;
   }
   return script;
+}
+
+function moodAfter(
+  act: Act,
+  {
+    wasPending,
+    done,
+    before,
+  }: { readonly wasPending: boolean; readonly done: boolean; readonly before: Mood },
+): Mood {
+  if (endsTurn(act)) return wasPending ? 'cut' : null;
+  if (act.do === 'evict-by-harness') return done ? 'forced' : null;
+  if (act.do === 'results') return done ? 'settled' : null;
+  return act.do === 'evict' ? before : null;
 }
 
 /** One act a line, as JSON. */
@@ -60,17 +76,31 @@ export function printScript(script: Script): string {
 export function countClasses(script: Script): Readonly<Record<ScriptClass, number>> {
   const fold = new EvictFold(guessedBytes);
   const classes = script.map((act) => {
-    const midCall = endsTurn(act) && fold.isPending(act.session);
-    return classOf(act, midCall, fold.apply(act));
+    return classOf(act, standingOf(act, fold), fold.apply(act));
   });
   const counts = SCRIPT_CLASSES.map((wanted) => [wanted, classes.filter((found) => found === wanted).length]);
   return Object.fromEntries(counts) as Record<ScriptClass, number>;
 }
 
-function classOf(act: Act, midCall: boolean, outcome: Outcome): ScriptClass | null {
+/** What a class hangs on beside the act and its outcome, before it. */
+interface Standing {
+  readonly midCall: boolean;
+  readonly atRest: boolean;
+}
+
+export function standingOf(act: Act, fold: EvictFold): Standing {
+  if (act.do === 'start') return { midCall: false, atRest: true };
+  return {
+    midCall: endsTurn(act) && fold.isPending(act.session),
+    atRest: fold.open(act.session) === null,
+  };
+}
+
+export function classOf(act: Act, { midCall, atRest }: Standing, outcome: Outcome): ScriptClass | null {
   switch (act.do) {
     case 'evict':
-      return outcome.done ? 'evicted-by-model' : 'refused';
+      if (!outcome.done) return 'refused';
+      return atRest ? 'evicted-by-operator' : 'evicted-by-model';
     case 'evict-by-harness':
       return outcome.done ? 'evicted-by-harness' : 'refused';
     case 'results':

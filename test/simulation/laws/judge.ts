@@ -3,6 +3,7 @@ import type { World } from '../world/world.ts';
 import { CALL_LAWS } from './calls.ts';
 import { evidenceOf, type Law } from './evidence.ts';
 import { HOP_LAWS } from './hops.ts';
+import { ITEM_LAWS } from './items.ts';
 import { LEDGER_LAWS } from './ledger.ts';
 import { REST_LAWS } from './rest.ts';
 import { TURN_LAWS } from './turns.ts';
@@ -11,6 +12,7 @@ export const LAWS: Readonly<Record<string, Law>> = {
   ...REST_LAWS,
   ...TURN_LAWS,
   ...LEDGER_LAWS,
+  ...ITEM_LAWS,
   ...HOP_LAWS,
   ...CALL_LAWS,
 };

@@ -51,8 +51,8 @@ export const LEDGER_LAWS: Readonly<Record<string, Law>> = {
 };
 
 function growth({ id, view }: Turn, { applied, calls }: Testimony): readonly string[] {
-  // A prompt refused as too long is planned anew, and a reset takes steps away.
-  if (view.rejections.length > 0 || view.reset !== null) return [];
+  // A prompt refused as too long is planned anew, a reset takes steps away, and an eviction what stood before.
+  if (view.rejections.length > 0 || view.reset !== null || view.evictions.length > 0) return [];
   const requests = applied.flatMap(({ commit: { records } }) => {
     const own = records.filter(({ turnId }) => turnId === id);
     if (!own.some(({ kind }) => kind === 'assistant-message')) return [];

@@ -53,6 +53,8 @@ export const TURN_LAWS: Readonly<Record<string, Law>> = {
   'a completed turn has the answer its producer knows': ({ turns }) =>
     [...turns.values()].flatMap((turn) => {
       if (turn.view.closed?.outcome !== 'completed') return [];
+      // What was said to a turn leaves with the item it stands behind: the model answers what it still sees.
+      if (turn.view.evictions.length > 0 && turn.steering.length > 0) return [];
       const last = involved(turn).at(-1)?.name ?? '';
       return finalAnswer(turn.view) === answerOf(last)
         ? []

@@ -50,6 +50,7 @@ export class Hop {
   /** Returns what listeners are told once the commit stands. */
   apply(): readonly Notice[] {
     this.#create();
+    this.#makeHead();
     const session = this.#advanceSession();
     this.#settle();
     this.#acceptTurns();
@@ -71,7 +72,7 @@ export class Hop {
   #create(): void {
     const { create, baseSeq, lastDigest } = this.#commit;
     if (create === undefined) return;
-    const { leg, config, head, firstTurn = 1 } = create;
+    const { leg, config, head, firstTurn = 1, parent = null } = create;
     const numbers = {
       nextSeq: baseSeq,
       lastDigest,
@@ -90,10 +91,18 @@ export class Hop {
       config,
       liveHead: head,
       prefix: null,
+      parent,
       watchedUntilMs: null,
     });
     const fresh = { from: null, atSeq: 0, openTurn: null, reset: null, clearedSeq: 0, firstTurn };
     this.#tables.heads.insert({ ...this.#ref, head, ...fresh });
+  }
+
+  #makeHead(): void {
+    const { newHead } = this.#commit;
+    if (newHead === undefined) return;
+    const fresh = { openTurn: null, reset: null, clearedSeq: 0 };
+    this.#tables.heads.insert({ ...this.#ref, ...newHead, ...fresh });
   }
 
   #advanceSession(): SessionRow {
@@ -111,7 +120,7 @@ export class Hop {
     } = this.#commit;
     const session = this.#tables.sessions.get(this.#ref);
     if (session?.nextSeq !== baseSeq) throw new Refusal('conflict', 'the session moved on');
-    const status = this.#commit.status ?? session.status;
+    const { status = session.status, liveHead = session.liveHead } = this.#commit;
     const numbers = {
       nextSeq,
       lastDigest,
@@ -123,7 +132,7 @@ export class Hop {
       epoch,
       profileAt,
     };
-    this.#tables.sessions.put({ ...session, status, ...numbers });
+    this.#tables.sessions.put({ ...session, status, liveHead, ...numbers });
     return session;
   }
 

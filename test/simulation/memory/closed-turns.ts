@@ -16,7 +16,7 @@ import type { Tables, TurnRow } from './rows.ts';
 
 export function toPlan(tables: Tables, ref: SessionRef, head: string, indexed: IndexedTo): ToPlan {
   return {
-    after: indexed.turn,
+    after: indexed,
     turns: indexedTurns(tables, ref, { head, after: indexed.turn, limit: TO_PLAN_TURNS }),
     packets: packetsAfter(tables, ref, head, indexed.recordSeq),
     evictions: evictionsAfter(tables, ref, head, indexed.recordSeq),

@@ -10,7 +10,7 @@ import type {
 import type { SessionRow, Tables, TurnRow } from './rows.ts';
 
 export function headOf(session: SessionRow, nowMs: number): SessionHead {
-  const { watchedUntilMs, config: _, ...head } = session;
+  const { watchedUntilMs, config: _, parent: __, ...head } = session;
   return { ...head, watched: (watchedUntilMs ?? 0) > nowMs };
 }
 

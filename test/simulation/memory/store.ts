@@ -143,6 +143,7 @@ export class MemoryStore implements Store {
     kinds: readonly string[],
   ): Promise<readonly HistoryTurn[]> {
     return this.#turns(ref, head, from, to).map((row) => ({
+      session: row.session,
       number: row.number,
       turn: row.turn,
       records: turnRecords(this.#tables, row, row.turn, kinds).filter(({ seq }) => seq <= row.toSeq),
@@ -257,13 +258,16 @@ export class MemoryStore implements Store {
   }
 
   /** Rows of the lineage of the live head. */
-  #inLineage<Row extends SessionRef & { readonly seq: number }>(
+  #inLineage<Row extends SessionRef & { readonly seq: number; readonly turn: string }>(
     ref: SessionRef,
     table: { of(ref: SessionRef): readonly Row[] },
   ): readonly Row[] {
-    const head = this.#tables.sessions.get(ref)?.liveHead ?? '';
-    return lineageOf(this.#tables, ref, head).flatMap(({ session, afterSeq, toSeq }) =>
-      table.of({ ...ref, session }).filter(({ seq }) => seq > afterSeq && seq <= toSeq),
+    const live = this.#tables.sessions.get(ref)?.liveHead ?? '';
+    return lineageOf(this.#tables, ref, live).flatMap(({ session, head, afterSeq, toSeq }) =>
+      table
+        .of({ ...ref, session })
+        .filter(({ seq }) => seq > afterSeq && seq <= toSeq)
+        .filter(({ turn }) => this.#tables.turns.get({ ...ref, session, turn })?.head === head),
     );
   }
 

@@ -18,6 +18,7 @@ export function sweep(
 ): SweepResult {
   const taken = takeOver(tables, leaseMs, nowMs);
   const fired = fireTimers(tables, nowMs);
+  cancelChildren(tables, nowMs);
   const drains = wakeForgotten(tables, nowMs);
   markLateEvents(tables);
   forgetWorkers(tables, leaseMs, nowMs);
@@ -75,6 +76,27 @@ function fireTimers(tables: Tables, nowMs: number): number {
     if (receive(tables, { ...timer, id, revision: null, digest: null }, nowMs)) fired += 1;
   }
   return fired;
+}
+
+/** The first turn of a session that another turn made ends with that one: it is told to, once. */
+function cancelChildren(tables: Tables, nowMs: number): void {
+  for (const session of tables.sessions.all()) {
+    const { tenant, parent } = session;
+    if (parent === null || tables.turns.get({ tenant, ...parent })?.status !== 'closed') continue;
+    const [first] = [...tables.turns.of(session)].sort((a, b) => a.number - b.number);
+    if (first === undefined || first.status === 'closed') continue;
+    const event = JSON.stringify({ type: 'turn.cancel', reason: 'parent_ended' });
+    const told = {
+      tenant,
+      session: first.session,
+      actor: first.turn,
+      id: 'cancel',
+      event,
+      revision: null,
+      digest: null,
+    };
+    receive(tables, told, nowMs);
+  }
 }
 
 /** Asks for a drain of every actor with a pending event and none asked for. */

@@ -142,7 +142,7 @@ export class Process implements Owner {
       profiles: new Profiles({ store: around.profilesOf(this), clock, ...UNLISTED, onError }),
       requests: new RequestBuilder(planning, turns),
       ahead: new SummariesAhead(this.engine, planning, around.newId),
-      memory: (loaded) => sessionMemory({ store, indexes, turns }, loaded),
+      memory: (loaded) => sessionMemory({ store, indexes, turns, clock }, loaded),
       limiter,
       turns,
       surface,

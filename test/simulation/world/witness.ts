@@ -68,6 +68,7 @@ export interface Trouble {
 const COUNTED_RECORDS: Readonly<Record<string, string>> = {
   packet: 'packets',
   reset: 'resets',
+  evicted: 'evictions',
   'late-result': 'results too late',
   'turn-steered': 'turns steered',
   'call-retrying': 'calls retried',

@@ -43,6 +43,8 @@ const EPOCH_MS = Date.UTC(2030, 0, 1);
 const TENANTS = 2;
 /** Sessions that somebody follows live. */
 const SHARE_WATCHED = 0.3;
+/** Sessions whose requests carry every item until it is evicted. */
+const SHARE_EVICTING = 0.4;
 const WATCHED_MS = 60_000;
 const OPENED_WITHIN_MS = 100;
 const FAULTS_UNTIL_MS = 15_000;
@@ -194,7 +196,7 @@ export class World implements Surroundings {
       const leg = legs.get(index) ?? 'wide';
       const config = {
         leg,
-        policy: { name: 'plan', options: {} },
+        policy: { name: this.#dice.chance(SHARE_EVICTING) ? 'evict' : 'plan', options: {} },
         tools: null,
         system: '',
         metadata: {},

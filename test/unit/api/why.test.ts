@@ -84,6 +84,18 @@ describe('RUN-11 why a turn waits for a call', () => {
     expect(calling({ lastError: 'rate_limited: 30 requests a minute' })).toContain('waits for the pool step');
   });
 
+  it('LIN-04 RUN-11 names what a call of a tool waits for, and counts it as no error', () => {
+    const lastError = 'waiting: the answer of session 7';
+    const waits = calling({
+      lastError,
+      handOver: { dueMs: NOW_MS + 2 * SECOND, admittedMs: null, before: 0 },
+    });
+    expect(waits).toContain('step-1 waits for the answer of session 7 and looks again in 2 s.');
+    // It looks, or is about to: there is nothing to tell of before it has.
+    const looks = calling({ lastError, status: 'running', claimedMs: ago(1), worker: alive, handOver: null });
+    for (const text of [waits, looks]) expect(text).not.toContain('error');
+  });
+
   it('RUN-11 tells of the first calls of a large batch and counts the others', () => {
     const calls = Array.from({ length: 32 }, (_, index) =>
       openCall({

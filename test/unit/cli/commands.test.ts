@@ -58,7 +58,7 @@ describe('a wrong command line', () => {
     ['an option without its value', ['demo', '--provider'], /--provider/],
     ['too many arguments', ['turn', 'show', 'a', 'b'], /takes TURN, and found "a" "b"/],
     ['too few arguments', ['turn', 'show'], /takes TURN, and found nothing/],
-    ['a policy there is not', ['demo', '--policy', 'guess'], /--policy is "guess"; this version has plan/],
+    ['a policy there is not', ['demo', '--policy', 'guess'], /--policy is "guess"; allowed is plan/],
     ['a provider there is not', ['demo', '--provider', 'nobody'], /--provider is "nobody"; allowed is sim/],
     [
       'a queue there is not',

@@ -19,7 +19,7 @@ describe('questions about a folder nobody has seen', () => {
     let asked = 0;
     fc.assert(
       fc.property(folder, (given) => {
-        const questions = chooseQuestions(given);
+        const questions = chooseQuestions(given, 'recall');
         const all = [...(questions?.first ?? []), ...(questions?.more ?? []), questions?.last ?? ''];
         asked += all.length;
         for (const question of all) {
@@ -39,7 +39,7 @@ describe('questions about a folder nobody has seen', () => {
   it('are at least six for any folder that holds something to read', () => {
     fc.assert(
       fc.property(folder, (given) => {
-        const questions = chooseQuestions(given);
+        const questions = chooseQuestions(given, 'recall');
         expect((questions?.first.length ?? 0) + 1).toBeGreaterThanOrEqual(6);
       }),
     );
@@ -50,13 +50,15 @@ describe('questions about a folder nobody has seen', () => {
       { path: 'a.md', text: `# One\n\n## Two things\n\n${'several readable sentences '.repeat(20)}` },
     ];
     const all = (isLarge: boolean): string =>
-      JSON.stringify(chooseQuestions({ root: '/', files, isLarge }) ?? '');
+      JSON.stringify(chooseQuestions({ root: '/', files, isLarge }, 'recall') ?? '');
     expect(all(false)).toContain('Find every line');
     expect(all(true)).not.toContain('Find every line');
   });
 
   it('are none where nothing can be read', () => {
-    expect(chooseQuestions({ root: '/', files: [], isLarge: false })).toBeNull();
-    expect(chooseQuestions({ root: '/', files: [{ path: 'a.md', text: 'x' }], isLarge: false })).toBeNull();
+    expect(chooseQuestions({ root: '/', files: [], isLarge: false }, 'recall')).toBeNull();
+    expect(
+      chooseQuestions({ root: '/', files: [{ path: 'a.md', text: 'x' }], isLarge: false }, 'recall'),
+    ).toBeNull();
   });
 });

@@ -506,7 +506,7 @@ describe('across turns', () => {
       },
     ]);
     const next = await process.ask(conversation.ref, 'Thanks, go on.');
-    const cards = await process.turns.cards(conversation.ref, conversation.head, 2, 4);
+    const cards = await process.turns.cards(conversation.ref, { head: conversation.head, epoch: 0 }, 2, 4);
     expect(cards.map(({ card }) => card.outcome)).toEqual(['cancelled', 'failed', 'completed']);
     expect(next.plan?.runs).toEqual([{ from: 1, to: 4, fidelity: 'full' }]);
     expect(allText(process.sent.at(-1)?.messages ?? [])).toContain(long.note);

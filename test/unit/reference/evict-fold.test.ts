@@ -25,7 +25,7 @@ describe('items', () => {
   it('EVT-02 what does not fit where the turn stands is refused and changes nothing', () => {
     const { act, fold, play, shown } = family();
     expect(act({ do: 'answer', session: 0, text: '', bytes: 9 })).toEqual(refused('at_rest'));
-    expect(act({ do: 'steer', session: 0, bytes: 9 })).toEqual(refused('at_rest'));
+    expect(act({ do: 'steer', session: 0, text: '', bytes: 9 })).toEqual(refused('at_rest'));
     expect(act({ do: 'cancel', session: 0 })).toEqual(refused('at_rest'));
     play(0, 'prompt:100 call:50');
     expect(act({ do: 'prompt', session: 0, text: '', bytes: 9 })).toEqual(refused('running'));
@@ -37,13 +37,13 @@ describe('items', () => {
     expect([shown(0), fold.historyBytes(0), fold.nextItem(0)]).toEqual(['1 2', 180, 3]);
   });
 
-  it('EVT-02 steering with calls pending weighs once their results came, and never when the turn was cancelled first', () => {
+  it('EVT-02 steering with calls pending weighs once their results came, or once the turn was cancelled', () => {
     const { fold, play, shown } = family('prompt:100 call:50 steer:7');
     expect(fold.historyBytes(0)).toBe(150);
     play(0, 'results:30');
     expect(fold.historyBytes(0)).toBe(187);
     play(0, 'call:50 steer:7 cancel');
-    expect(fold.historyBytes(0)).toBe(237);
+    expect(fold.historyBytes(0)).toBe(244);
     expect(shown(0)).toBe('1 2 3');
   });
 
@@ -149,7 +149,7 @@ describe('what the harness takes', () => {
     expect(evictions(0)).toEqual(['1-2 harness resident', '4-7 harness swallowed', '4-10 harness resident']);
   });
 
-  it('EVT-03 a residue weighs as a piece, and one that would leave alone stays', () => {
+  it('EVT-03 a residue weighs as a piece, and where it would leave alone the next turn leaves with it', () => {
     const turns = `${TWO_TURNS} prompt:100 answer:100`;
     const light = family(turns, 10);
     light.evict(0, 1, 2);
@@ -158,7 +158,7 @@ describe('what the harness takes', () => {
     const heavy = family(turns, 500);
     heavy.evict(0, 1, 2);
     expect(heavy.fold.historyBytes(0)).toBe(900);
-    expect(heavy.fold.plan(0)).toBeNull();
+    expect(heavy.fold.plan(0)).toEqual({ from: 1, to: 4 });
   });
 
   it('EVT-03 what was evicted behind the newest item is paid for and stays', () => {
@@ -250,7 +250,7 @@ describe('what a model names', () => {
     evict(0, 2, 3, 'first');
     expect(evict(0, 3, 4, 'second')).toEqual(took(2, 4));
     expect(shown(0)).toBe('1 [2-4 "second"] 5');
-    expect(evictions(0)).toEqual(['2-3 model swallowed', '2-4 model resident']);
+    expect(evictions(0)).toEqual(['2-3 operator swallowed', '2-4 operator resident']);
     expect(fold.index(0).evictions.map(({ note }) => note)).toEqual(['first', 'second']);
   });
 
@@ -261,7 +261,11 @@ describe('what a model names', () => {
     expect(shown(0)).toBe('[1-2] 3 4 [5-6] 7 8');
     expect(evict(0, 2, 5)).toEqual(took(1, 6));
     expect(shown(0)).toBe('[1-6] 7 8');
-    expect(evictions(0)).toEqual(['1-2 model swallowed', '5-6 model swallowed', '1-6 model resident']);
+    expect(evictions(0)).toEqual([
+      '1-2 operator swallowed',
+      '5-6 operator swallowed',
+      '1-6 operator resident',
+    ]);
   });
 
   it('EVT-05 residues alone are refused: one as what is gone, several as residues', () => {
@@ -312,8 +316,8 @@ describe('forks', () => {
     evict(1, 1, 4, 'mine');
     expect(shown(1)).toBe('[1-4 "mine"] 5 6');
     expect(shown(0)).toBe('[1-2 "kept"] 3 4 5 6');
-    expect(evictions(0)).toEqual(['1-2 model resident']);
-    expect(evictions(1)).toEqual(['1-2 model swallowed', '1-4 model resident']);
+    expect(evictions(0)).toEqual(['1-2 operator resident']);
+    expect(evictions(1)).toEqual(['1-2 operator swallowed', '1-4 operator resident']);
   });
 
   it('LIN-01 a child does not carry an item that owes results, and can read it', () => {
@@ -378,7 +382,11 @@ describe('forks', () => {
 
   it('LIN-04 imported items are marked, and inherited by a fork', () => {
     const { act, rows, shown } = family();
-    act({ do: 'start', session: 1, imports: [{ promptBytes: 100, answerBytes: 50 }] });
+    act({
+      do: 'start',
+      session: 1,
+      imports: [{ prompt: 'a', promptBytes: 100, answer: 'b', answerBytes: 50 }],
+    });
     expect(rows(1)).toEqual(['1 u import resident', '2 a import resident']);
     act({ do: 'fork', session: 1, child: 2 });
     expect(rows(2)).toEqual(['1 u inherited resident', '2 a inherited resident']);
@@ -425,15 +433,18 @@ describe('clears and heads', () => {
     expect(act({ do: 'checkout', session: 0, back: 3 })).toEqual(refused('too_far'));
   });
 
-  it('LIN-02 going back undoes the evictions made since, and keeps those made before', () => {
+  it('LIN-02 going back undoes what was done since the last turn that stays, and keeps what was done before', () => {
     const { act, evict, evictions, play, shown } = family(TWO_TURNS);
     evict(0, 1, 2);
-    play(0, 'prompt:100');
+    play(0, 'prompt:100 answer:100 prompt:100');
     evict(0, 1, 4);
     play(0, 'answer:100');
-    expect(shown(0)).toBe('[1-4] 5 6');
+    evict(0, 5, 6);
+    expect(shown(0)).toBe('[1-4] [5-6] 7 8');
     act({ do: 'checkout', session: 0, back: 1 });
-    expect(shown(0)).toBe('[1-2] 3 4');
-    expect(evictions(0)).toEqual(['1-2 model resident']);
+    expect(shown(0)).toBe('[1-2] 3 4 5 6');
+    expect(evictions(0)).toEqual(['1-2 operator resident']);
+    act({ do: 'checkout', session: 0, back: 1 });
+    expect(shown(0)).toBe('1 2 3 4');
   });
 });

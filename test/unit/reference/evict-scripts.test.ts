@@ -7,7 +7,7 @@ const SCRIPTS = 150;
 const LEAST_SHARE = 0.03;
 /** What the project asks of every other class. */
 const LEAST_RARE_SHARE = 0.01;
-const RARE: readonly string[] = ['late-results', 'checkout'];
+const RARE: readonly string[] = ['late-results', 'checkout', 'evicted-by-model', 'evicted-by-operator'];
 
 const scripts = Array.from({ length: SCRIPTS }, (_, seed) => writeScript(seed));
 const acts = scripts.flat();

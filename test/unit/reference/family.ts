@@ -61,8 +61,9 @@ function parse(session: number, word: string): Act {
     case 'call':
       return { do: 'assistant', session, text: `call of ${bytes}`, bytes, calls: 1 };
     case 'results':
-    case 'steer':
       return { do: name, session, bytes };
+    case 'steer':
+      return { do: name, session, text: `${name} of ${bytes}`, bytes };
     case 'cancel':
     case 'clear':
     case 'reload':

@@ -64,12 +64,13 @@ describe('find_tools', () => {
   it('SUR-01 names what there is when nothing fits, at most twenty', () => {
     const { content, growth, status } = ask('find_tools', { query: 'zeppelin' });
     expect([growth, status]).toEqual([null, 'ok']);
-    expect(content).toContain('anchor, berth, crane, dredge, ferry.');
+    expect(content).toContain('anchor, berth, crane, delegate, dredge, ferry, transcript.');
     const many = harbour(Array.from({ length: 70 }, (_, n) => harbourTool(`t${n}`)));
     expect(ask('find_tools', { query: 'zeppelin' }, turnWith([]), CONFIG, many).content).toContain(
-      ' and 50 more.',
+      ' and 52 more.',
     );
-    const none = ask('find_tools', { query: 'zeppelin' }, turnWith([]), CONFIG, harbour([]));
+    const all = { ...CONFIG, tools: ['find_tools'] };
+    const none = ask('find_tools', { query: 'zeppelin' }, turnWith([]), all);
     expect(none.content).toContain('No tool waits');
   });
 

@@ -8,6 +8,7 @@ import type {
   FoundInSessions,
   FoundTurn,
   SessionMemory,
+  SessionTranscript,
   Tool,
   ToolContext,
 } from '../../../src/tools/contract.ts';
@@ -38,6 +39,7 @@ export interface Remembered {
   readonly presentations?: Readonly<Record<string, string>>;
   readonly found?: readonly FoundTurn[];
   readonly elsewhere?: FoundInSessions;
+  readonly transcript?: SessionTranscript;
 }
 
 /** A session that holds what is given; the turn after the last is the one that runs. */
@@ -57,8 +59,12 @@ export function memoryOf(held: Remembered = {}): SessionMemory {
     presentation: async (id) => presentations[id] ?? null,
     search: async (_, limit) => found.slice(0, limit),
     searchSessions: async (_, limit) => ({ ...elsewhere, found: elsewhere.found.slice(0, limit) }),
+    transcript: held.transcript ?? NO_TRANSCRIPT,
   };
 }
+
+const none = async () => ({ content: 'Nothing is recorded.', isError: true });
+const NO_TRANSCRIPT: SessionTranscript = { index: none, read: none, grep: none };
 
 /** Runs a tool that is expected to finish; the text carries "error: " when the result is an error. */
 export async function textOf(

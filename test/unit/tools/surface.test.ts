@@ -31,7 +31,7 @@ function namesOf(tools: readonly { readonly name: string }[]): readonly string[]
   return tools.map(({ name }) => name);
 }
 
-const OPEN: SurfaceTerms = { tools: null, all: false, evicts: false };
+const OPEN: SurfaceTerms = { tools: null, all: false, evicts: false, delegates: true };
 const NOTHING: Wanted = { earlier: [], domains: [], cards: [] };
 
 describe('createToolSurface', () => {
@@ -107,13 +107,18 @@ describe('the tools of a request', () => {
   });
 
   it('SUR-01 are all that the session names, or all there are where it asks for all', () => {
-    const named: SurfaceTerms = { tools: ['rare', 'search', 'nowhere'], all: false, evicts: false };
+    const named: SurfaceTerms = {
+      tools: ['rare', 'search', 'nowhere'],
+      all: false,
+      evicts: false,
+      delegates: true,
+    };
     const surface = createToolSurface(tools);
     const admitted = admittedTools(surface, named);
     expect(namesOf(admitted)).toEqual(['rare', 'search']);
     expect(namesOf(loadedTools(admitted, named, NOTHING))).toEqual(['rare', 'search']);
     expect(waitingTools(admitted, named)).toEqual([]);
-    expect(loaded({}, { tools: null, all: true, evicts: false })).toEqual(namesOf(all));
+    expect(loaded({}, { tools: null, all: true, evicts: false, delegates: true })).toEqual(namesOf(all));
   });
 
   it('SUR-01 F40 of a weak reading are never all: only what its few domains need', () => {

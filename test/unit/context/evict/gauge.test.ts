@@ -1,6 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDue, isPressed, reserveTokens } from '../../../../src/context/evict/gauge.ts';
+import {
+  DUE_BYTES,
+  isDue,
+  isPressed,
+  PRESSED_BYTES,
+  reserveTokens,
+} from '../../../../src/context/evict/gauge.ts';
 import { nextLatch } from '../../../../src/context/evict/latch.ts';
+import { Tally } from '../../ledger/sample.ts';
 
 const tokens = (used: number, limit: number) => ({ unit: 'tokens', used, limit }) as const;
 
@@ -32,6 +40,7 @@ describe('the gauge', () => {
 
   it('EVT-01 weighs the history where no window is known', () => {
     const bytes = (used: number) => ({ unit: 'bytes', used }) as const;
+    expect([DUE_BYTES, PRESSED_BYTES]).toEqual([512_000, 384_000]);
     expect([511_999, 512_000].map((used) => isDue(bytes(used)))).toEqual([false, true]);
     expect([383_999, 384_000].map((used) => isPressed(bytes(used)))).toEqual([false, true]);
   });
@@ -68,5 +77,28 @@ describe('the latch', () => {
 
   it('EVT-04 what is not known neither tells nor lets it tell again', () => {
     for (const told of [true, false]) expect(nextLatch(told, 'unknown')).toEqual({ told, tell: false });
+  });
+
+  it('EVT-04 fault 11: of a history that grows by less than a reserve at a time it tells before an eviction is due', () => {
+    const tally = new Tally();
+    const steps = fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 40, size: 'max' });
+    fc.assert(
+      fc.property(fc.integer({ min: 1_000, max: 1_000_000 }), steps, (limit, percents) => {
+        let used = 0;
+        let told = false;
+        let due = false;
+        for (const percent of percents) {
+          used += Math.floor((percent * reserveTokens(limit)) / 100);
+          const measure = tokens(used, limit);
+          due = isDue(measure);
+          if (due) break;
+          told = nextLatch(told, isPressed(measure)).told;
+        }
+        if (due) expect(told).toBe(true);
+        tally.count({ due, 'told, not due': told && !due, neither: !told && !due });
+      }),
+      { numRuns: 2_000 },
+    );
+    tally.report('histories that grow');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseNote } from '../../../../src/context/evict/note.ts';
+import { NOTE_BYTES, parseNote } from '../../../../src/context/evict/note.ts';
 
 const refusal = (text: string): string => {
   const read = parseNote(text);
@@ -20,6 +20,7 @@ describe('a note', () => {
   });
 
   it('EVT-03 fault 13: one of 241 bytes is refused with its size, and with what to keep', () => {
+    expect(NOTE_BYTES).toBe(240);
     expect(parseNote('x'.repeat(240)).ok).toBe(true);
     expect(refusal('x'.repeat(241))).toMatch(/241 bytes.*one essential fact/u);
     expect(refusal('é'.repeat(121))).toContain('242 bytes');

@@ -91,6 +91,11 @@ describe('the span that is due', () => {
     expect(planSpan(tableOf('P9 a9 P9 a9 P.02 a.2 a.02', { left }), 5)).toEqual({ from: 6, to: 6 });
   });
 
+  it('EVT-02 fault 3: where a residue alone is named as the cut, the next prompt goes with it and all of its answers', () => {
+    const table = tableOf('P9 a9 P.04 a.02 a.02 P.02 a.02', { left: [{ from: 1, to: 2 }] });
+    expect(planSpan(table, 6)).toEqual({ from: 1, to: 5 });
+  });
+
   it('EVT-02 a span lighter than its residue is none', () => {
     expect(planSpan(tableOf('P.02 a.02 P.02 a.02'), 3)).toBeNull();
     expect(planSpan(tableOf('P.02 a.02 P1 a9 a9 a9'), 3)).toEqual({ from: 4, to: 5 });
