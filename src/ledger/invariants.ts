@@ -10,10 +10,11 @@
  *  6 a turn is accepted first, and closed last, once  12 within a turn a request only grows
  *
  * Of a fork, 5 wants its link as the third record, and 8 wants its numbers above those of what it goes on from; 7 wants
- * a head at rest when it is cleared.
+ * a head at rest when it is cleared; 8 wants an eviction to take items that were recorded.
  */
 import type { AssistantBlock, InputBlock, ToolResultBlock } from './blocks.ts';
 import { blake3Hex, envelopeDigest, GENESIS_DIGEST } from './chain.ts';
+import { evictionProblem, newestItem } from './evicted.ts';
 import { byteLength, canonicalJson } from './json.ts';
 import { type BodyOf, classOf, isKnownKind, parseBody, type RecordKind } from './kinds.ts';
 import { linkProblem } from './link.ts';
@@ -140,8 +141,15 @@ function oneRunningTurn({ records }: LedgerOf): Answer {
 function namesOnce({ records }: LedgerOf): Answer {
   const given = new Set<string>();
   let next: Next = { turn: 1, item: 1, evidence: 1, presentation: 1 };
+  let newest = 0;
   return first(records, ({ kind, body }) => {
-    if (body === null || !isKnownKind(kind)) return null;
+    if (!isKnownKind(kind)) return null;
+    newest = newestItem(newest, kind, body === null ? null : JSON.parse(body));
+    if (body === null) return null;
+    if (kind === 'evicted') {
+      const problem = evictionProblem(JSON.parse(body), newest);
+      return problem === null ? null : `is no eviction: ${problem}`;
+    }
     if (kind === 'inherited') next = (JSON.parse(body) as BodyOf<'inherited'>).next;
     const name = nameGiven(kind, JSON.parse(body));
     if (name === null) return null;

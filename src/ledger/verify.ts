@@ -1,5 +1,6 @@
 /** Checks a session's records against the chain, one at a time, in sequence order. */
 import { blake3Hex, envelopeDigest, GENESIS_DIGEST } from './chain.ts';
+import { evictionProblem, newestItem } from './evicted.ts';
 import { byteLength } from './json.ts';
 import { type BodyOf, classOf, isKnownKind, parseBody } from './kinds.ts';
 import { linkProblem } from './link.ts';
@@ -33,6 +34,7 @@ export class ChainVerifier {
   readonly #session: string;
   #expectedSeq = 1;
   #prevDigest = GENESIS_DIGEST;
+  #newestItem = 0;
   #fault: Fault | null = null;
   readonly #bodiless = new Map<number, { kind: string; bodyDigest: string }>();
 
@@ -80,6 +82,7 @@ export class ChainVerifier {
     if (isKnownKind(record.kind) && classOf(record.kind) !== record.class) return 'its class was altered';
     if (record.body === null) {
       this.#bodiless.set(record.seq, { kind: record.kind, bodyDigest: record.bodyDigest });
+      if (isKnownKind(record.kind)) this.#newestItem = newestItem(this.#newestItem, record.kind, null);
       return null;
     }
     if (blake3Hex(record.body) !== record.bodyDigest) return 'its body was altered';
@@ -93,6 +96,8 @@ export class ChainVerifier {
     try {
       const parsed = parseBody(kind, JSON.parse(body));
       if (kind === 'erased') this.#attest(parsed as BodyOf<'erased'>);
+      this.#newestItem = newestItem(this.#newestItem, kind, parsed);
+      if (kind === 'evicted') return evictionProblem(parsed as BodyOf<'evicted'>, this.#newestItem);
       return kind === 'inherited' ? linkProblem(this.#session, seq, parsed as BodyOf<'inherited'>) : null;
     } catch {
       return 'its body does not fit its kind';

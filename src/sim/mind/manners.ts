@@ -20,6 +20,7 @@ const MAX_QUOTE_CHARS = 200;
 const MAX_DETAIL_CHARS = 160;
 /** Shorter answers are repeated by everybody. */
 const MIN_REPEATED_WORDS = 5;
+const REPEATS = /\brepeats\b[^.]{0,40}\banswer\b/i;
 
 export function mannered(text: string, situation: Situation): string {
   const plain = withoutCalls(text.replace(FENCE_LINE, ''), situation).trim();
@@ -98,9 +99,9 @@ function withMarker(text: string, situation: Situation): string {
   return text;
 }
 
-/** The same words for another question are marked as said before. */
+/** The same words for another question are marked as said before, and so is what came back as a repetition. */
 function varied(text: string, { conversation }: Situation): string {
-  if (foundNothing(text) || wordsIn(text) < MIN_REPEATED_WORDS) return text;
+  if (foundNothing(text)) return text;
   const asked = normalised(conversation.directive);
   const taken = new Set<string>();
   let question = '';
@@ -108,8 +109,10 @@ function varied(text: string, { conversation }: Situation): string {
     if (role === 'user') question = normalised(earlier);
     else if (question !== asked) taken.add(earlier.trim());
   }
-  let said = text;
-  for (let times = 1; taken.has(said); times += 1) said = saidBefore(text, times);
+  const told = conversation.corrections.filter((one) => REPEATS.test(one.text)).length;
+  if (told === 0 && wordsIn(text) < MIN_REPEATED_WORDS) return text;
+  let said = told === 0 ? text : saidBefore(text, told);
+  for (let times = told + 1; taken.has(said); times += 1) said = saidBefore(text, times);
   return said;
 }
 

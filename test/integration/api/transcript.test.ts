@@ -335,7 +335,7 @@ describe('the transcript over HTTP', () => {
       expect([before, running]).toEqual([before, await records()]);
     });
 
-    it('EVT-01 a process that remembers the session from before goes without what an operator evicted elsewhere', async () => {
+    it('EVT-01 fault 5: a process that remembers the session from before goes without what an operator evicted elsewhere', async () => {
       const session = await harbour(3);
       const ref = { tenant: api.stack.tenant, session };
       const other = api.stack.open();

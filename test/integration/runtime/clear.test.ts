@@ -115,7 +115,7 @@ describe('a clear', () => {
     ['tool', 'Call it.'],
     ['step', 'Good morning.'],
   ])(
-    'LIN-02 a result of a %s that comes after it is kept as forensic and changes nothing',
+    'LIN-02 fault 20: a result of a %s that comes after it is kept as forensic and changes nothing',
     async (pool, text) => {
       const lineage = await openLineage(configOf('evict'), callsWhenAsked);
       const { process, ref } = lineage;
@@ -141,7 +141,7 @@ describe('a clear', () => {
     },
   );
 
-  it('LIN-02 jobs that are handed over again after it do nothing', async () => {
+  it('LIN-02 fault 23: jobs that are handed over again after it do nothing', async () => {
     const lineage = await openLineage(configOf('plan'), callsWhenAsked);
     const { process, ref } = lineage;
     await process.accept(ref, 'Call it.');

@@ -67,7 +67,7 @@ describe.each(POLICIES)('a fork under %s', (policy) => {
     await sound(lineage, ...line);
   });
 
-  it('LIN-01 LIN-02 numbers go on though the other was cleared and carries nothing', async () => {
+  it('LIN-01 LIN-02 fault 18: numbers go on though the other was cleared and carries nothing', async () => {
     const lineage = await openLineage(configOf(policy));
     await lineage.process.ask(lineage.ref, 'What burns at station nine?');
     await clearSession(lineage.engine, lineage.ref);
@@ -94,7 +94,7 @@ describe.each(POLICIES)('a fork under %s', (policy) => {
     expect(await process.ask(await lineage.fork(child), 'Still there?')).toMatchObject({ number: 3 });
   });
 
-  it('LIN-01 of a running session has no call without its result, though an edit follows the call', async () => {
+  it('LIN-01 fault 7: of a running session has no call without its result, though an edit follows the call', async () => {
     const lineage = await openLineage(configOf(policy), callsWhenAsked);
     const { process, ref } = lineage;
     await process.ask(ref, 'Good morning.');
@@ -122,7 +122,7 @@ describe.each(POLICIES)('a fork under %s', (policy) => {
 });
 
 describe('a fork', () => {
-  it('LIN-01 EVT-03 has the evictions and the notes of the other as it had them, and makes its own', async () => {
+  it('LIN-01 EVT-03 fault 6: has the evictions and the notes of the other as it had them, and makes its own', async () => {
     const lineage = await openLineage(configOf('evict'));
     const { process, ref } = lineage;
     await process.ask(ref, 'What burns at station nine?');
@@ -142,7 +142,7 @@ describe('a fork', () => {
     expect(lineage.lastSent()).not.toContain('nine burns oil');
   });
 
-  it('LIN-01 is one commit of three records, whatever it goes on from, and copies none', async () => {
+  it('LIN-01 fault 8: is one commit of three records, whatever it goes on from, and copies none', async () => {
     const lineage = await openLineage(configOf('plan'));
     for (let turn = 0; turn < 5; turn++) await lineage.process.ask(lineage.ref, `What of ${turn}?`);
     const child = await lineage.fork();
@@ -198,7 +198,7 @@ describe('a fork', () => {
     expect(head.message).toContain(state?.session.liveHead);
   });
 
-  it('LIN-01 under an id that is taken writes nothing: a link is never folded twice', async () => {
+  it('LIN-01 fault 23: under an id that is taken writes nothing: a link is never folded twice', async () => {
     const lineage = await openLineage(configOf('plan'));
     await lineage.process.ask(lineage.ref, 'Good morning.');
     const child = await lineage.fork();

@@ -109,7 +109,7 @@ describe('the record that links a fork', () => {
     expect(verdict(records)).toMatchObject({ ok: false, fault: { seq: 3, kind: 'inherited' } });
   });
 
-  it('LIN-01 is refused late, and a second time', () => {
+  it('LIN-01 fault 22: is refused late, and a second time', () => {
     const late = ledger([...opening(), ...turn(5, 3), linked(LINK)]);
     expect(law(5, late)).toContain(`record ${late.length} (inherited)`);
     expect(verdict(late)).toMatchObject({ ok: false, fault: { seq: late.length } });
@@ -128,6 +128,44 @@ describe('the record that links a fork', () => {
     expect(named(turn(5, 2))).toContain('e2');
     expect(named(turn(5, 3), 8)).toContain('#9');
     expect(named([...turn(5, 3), ...turn(6, 3)])).toContain('e3 again');
+  });
+});
+
+describe('an eviction', () => {
+  const evicted = (from: number, to: number): RecordDraft => ({
+    kind: 'evicted',
+    turnId: null,
+    body: { from, to, note: null, author: 'operator' },
+  });
+  const both = (drafts: readonly RecordDraft[], item: number) => {
+    const records = ledger(drafts, item);
+    return { law: law(8, records), verdict: verdict(records) };
+  };
+
+  it('LIN-01 EVT-03 fault 22: takes items that were recorded, here or in what the session goes on from', () => {
+    const good = [...opening(), ...turn(1, 1), evicted(1, 2)];
+    expect(both(good, 0)).toMatchObject({ law: null, verdict: { ok: true } });
+    const inherited = [...opening(), linked(LINK), evicted(3, 9)];
+    expect(both(inherited, 9)).toMatchObject({ law: null, verdict: { ok: true } });
+  });
+
+  it.each([
+    ['an item that was not recorded yet', 1, 3, 'item #3, and #2 was'],
+    ['no item at all', 2, 1, 'from #2 to #1'],
+    ['an item before the first', 0, 1, 'from #0'],
+  ])('LIN-01 EVT-03 fault 22: is refused where it takes %s', (_, from, to, reason) => {
+    const refused = both([...opening(), ...turn(1, 1), evicted(from, to), ...turn(2, 2)], 0);
+    expect(refused.law).toContain(reason);
+    expect(refused.verdict).toMatchObject({
+      ok: false,
+      fault: { kind: 'evicted', problem: expect.stringContaining(reason) },
+    });
+  });
+
+  it('LIN-01 EVT-03 fault 22: is refused in a fork that takes what its link does not have', () => {
+    const refused = both([...opening(), linked(LINK), evicted(3, 10)], 9);
+    expect(refused.law).toContain('item #10, and #9 was');
+    expect(refused.verdict).toMatchObject({ ok: false, fault: { kind: 'evicted' } });
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { WORDING_EN } from '../../../src/context/wording/en.ts';
 import {
   ACTIVATE,
   answered,
@@ -219,6 +220,17 @@ describe('what a sound answer never leaves out or lets in', () => {
     const again = ask([...HISTORY, told('How many marks is the zinc price at Tarvo?')]).text;
     expect(again).toBe('As said before: The zinc price at Tarvo is 4127 marks.');
     expect(ask([...HISTORY, told('what is the zinc price at tarvo')]).text).not.toContain('As said before');
+  });
+
+  it('CHK-05 an answer that came back as a repetition is marked, though what it repeats left the request', () => {
+    const question = [
+      told('What does prices.md say?'),
+      ...exchange('1', 'read', { path: 'prices.md' }, 'Zinc: 41.'),
+    ];
+    const once = ask(question, [READ]).text;
+    const back = (turn: number) => told(WORDING_EN.nudges.drift.replace('{turn}', String(turn)));
+    expect(ask([...question, back(2)], [READ]).text).toBe(`As said before: ${once}`);
+    expect(ask([...question, back(2), back(2)], [READ]).text).toBe(`As said 2 times before: ${once}`);
   });
 
   it('CHK-07 what is to be verified is looked at, though it was said before', () => {
