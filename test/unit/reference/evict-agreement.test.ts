@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { writeScript } from '../../reference/evict/scripts.ts';
 import { type Played, play } from './agreement/play.ts';
 
-const SEEDS = Number(process.env.TURNWRIGHT_TEST_EDIT_SCRIPTS ?? 300);
+const SEEDS = Number(process.env.TURNWRIGHT_TEST_EDIT_SCRIPTS ?? 150);
 /** A bound against hanging. */
 const LIMIT_MS = 60_000 + SEEDS * 2_000;
 const LEAST_SHARE = 0.01;
