@@ -6,6 +6,7 @@ import { mountBoard } from '../board/mount.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import { Authority } from './authorise.ts';
 import { CAPACITY_ROUTES } from './capacity-routes.ts';
+import { CHECKPOINT_ROUTES } from './checkpoint-routes.ts';
 import { CONTEXT_ROUTES } from './context-routes.ts';
 import type { ApiContext, ApiDeps, ApiLimits, Route } from './contract.ts';
 import { CONTROL_ROUTES } from './control-routes.ts';
@@ -17,7 +18,7 @@ import { openApiDocument } from './openapi.ts';
 import { operationsRoutes } from './operations-routes.ts';
 import { PRESENTATION_ROUTES } from './presentation-routes.ts';
 import { RateLimit } from './rate-limit.ts';
-import { readJsonOnly } from './read-json.ts';
+import { readBodies } from './read-bodies.ts';
 import { register } from './register.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
@@ -50,6 +51,7 @@ export function apiRoutes(): readonly Route[] {
     ...SESSION_ROUTES,
     ...LINEAGE_ROUTES,
     ...HEAD_ROUTES,
+    ...CHECKPOINT_ROUTES,
     ...CONTEXT_ROUTES,
     ...TRANSCRIPT_ROUTES,
     ...PRESENTATION_ROUTES,
@@ -95,7 +97,7 @@ export async function buildApi(deps: ApiDeps): Promise<FastifyInstance> {
     burst: context.limits.keyBurst,
     perSecond: context.limits.keyPerSecond,
   });
-  readJsonOnly(app);
+  readBodies(app);
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(SECURITY_HEADERS);
   });

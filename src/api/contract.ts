@@ -61,6 +61,8 @@ export interface Route {
   /** What members of the path other than `:id` look like; the handler looks them up. */
   readonly inPath?: Readonly<Record<string, z.ZodType>>;
   readonly body?: z.ZodType;
+  /** The body is handed over as it comes in, a stream of bytes of this media type, without a limit. */
+  readonly streamed?: string;
   /** The body may be left out. */
   readonly bodyOptional?: boolean;
   /** Of a route that takes larger bodies than others. */

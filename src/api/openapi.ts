@@ -47,16 +47,17 @@ function operationOf(route: Route): Document {
     summary: route.summary,
     ...(route.access === null ? { security: [] } : { security: securityOf(route) }),
     parameters: parametersOf(route),
-    ...(route.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: route.bodyOptional !== true,
-            content: { 'application/json': { schema: jsonSchema(route.body, 'input') } },
-          },
-        }),
+    ...requestBodyOf(route),
     responses: { ...answersOf(route), ...failuresOf(route) },
   };
+}
+
+function requestBodyOf({ body, bodyOptional, streamed }: Route): Document {
+  if (streamed !== undefined)
+    return { requestBody: { required: true, content: { [streamed]: { schema: { type: 'string' } } } } };
+  if (body === undefined) return {};
+  const content = { 'application/json': { schema: jsonSchema(body, 'input') } };
+  return { requestBody: { required: bodyOptional !== true, content } };
 }
 
 function securityOf({ access }: Route): readonly Document[] {

@@ -25,6 +25,7 @@ export function register(app: FastifyInstance, context: ApiContext, gate: Gate, 
   app.route({
     method: route.method,
     url: route.path,
+    config: { streamed: route.streamed },
     ...(route.maxBodyBytes === undefined
       ? {}
       : { bodyLimit: Math.max(route.maxBodyBytes, app.initialConfig.bodyLimit ?? 0) }),
@@ -76,6 +77,7 @@ function idOf({ missing }: Route, request: FastifyRequest): string {
 
 function bodyOf(route: Route, request: FastifyRequest): unknown {
   const { body } = request;
+  if (route.streamed !== undefined) return body;
   if (route.body !== undefined)
     return parsed(route.body, body ?? (route.bodyOptional === true ? {} : undefined), 'body');
   const empty = body === undefined || body === null || JSON.stringify(body) === '{}';

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { BUILTIN_CARDS, createCards } from '../context/cards/index.ts';
 import {
   createPool,
+  PostgresCheckpoints,
   PostgresDeltas,
   PostgresNotices,
   PostgresProbeFlights,
@@ -64,6 +65,7 @@ export interface Services {
   /** Runs only where workers do; without, it still holds a leg to its configured limits. */
   readonly limiter: RateLimiter;
   readonly usage: PostgresUsage;
+  readonly checkpoints: PostgresCheckpoints;
   readonly flights: PostgresProbeFlights;
   readonly responses: PostgresResponseCache;
   readonly notices: PostgresNotices;
@@ -120,9 +122,7 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
     store,
     upkeep,
     profiles,
-    usage: new PostgresUsage(pool),
-    flights: new PostgresProbeFlights(pool),
-    responses: new PostgresResponseCache(pool),
+    ...openTables(pool),
     notices,
     queue,
     bus,
@@ -142,6 +142,16 @@ export function openServices(config: Config & { readonly databaseUrl: string }, 
       await notices.close();
       await Promise.all([pool.end(), upkeepPool.end()]);
     },
+  };
+}
+
+/** What stands beside the sessions. */
+function openTables(pool: Services['pool']) {
+  return {
+    usage: new PostgresUsage(pool),
+    checkpoints: new PostgresCheckpoints(pool),
+    flights: new PostgresProbeFlights(pool),
+    responses: new PostgresResponseCache(pool),
   };
 }
 

@@ -10,6 +10,7 @@ interface Entry {
 const turn = () => import('./commands/turn.ts');
 const session = () => import('./commands/session.ts');
 const context = () => import('./commands/session-context.ts');
+const checkpoint = () => import('./commands/session-checkpoint.ts');
 const heads = () => import('./commands/session-heads.ts');
 const lineage = () => import('./commands/session-lineage.ts');
 const transcript = () => import('./commands/session-transcript.ts');
@@ -55,6 +56,12 @@ export const COMMANDS: readonly Entry[] = [
     command: (await lineage()).fork,
   })),
   entry('session clear', 'Begin a session anew', async () => ({ command: (await lineage()).clear })),
+  entry('session export', 'Write a session to a file', async () => ({
+    command: (await checkpoint()).exportSession,
+  })),
+  entry('session import', 'Take in a session that was exported', async () => ({
+    command: (await checkpoint()).importSession,
+  })),
   entry('session transcript', 'List, read and search what a session recorded', async () => ({
     command: (await transcript()).transcript,
   })),

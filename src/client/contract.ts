@@ -1,6 +1,7 @@
 /** The shapes of requests and answers, as the server's own schemas state them. Types only: no code of the server. */
 import type { z } from 'zod';
 import type * as capacities from '../api/capacity-schemas.ts';
+import type * as checkpoints from '../api/checkpoint-schemas.ts';
 import type * as contexts from '../api/context-schemas.ts';
 import type { TurnEventType } from '../api/event-table.ts';
 import type * as headSchemas from '../api/head-schemas.ts';
@@ -20,6 +21,7 @@ export type CostedSession = z.infer<typeof schemas.costedSession>;
 export type Head = z.infer<typeof headSchemas.head>;
 export type Anchor = z.infer<typeof headSchemas.anchor>;
 export type CheckedOut = z.infer<typeof headSchemas.checkedOut>;
+export type ImportedCheckpoint = z.infer<typeof checkpoints.importedCheckpoint>;
 export type Turn = z.infer<typeof schemas.turn>;
 export type Signal = schemas.Signal;
 export type Replay = z.infer<typeof schemas.replayed>;

@@ -12,8 +12,16 @@ export interface HttpOptions {
   readonly fetch: Fetch;
 }
 
+/** A body that is sent as it is: bytes of this media type, as they come. */
+export interface Streamed {
+  readonly type: string;
+  readonly stream: ReadableStream<Uint8Array>;
+}
+
 export interface SendOptions {
   readonly body?: unknown;
+  /** In the place of `body`. However long it takes, nothing bounds it but the caller's signal. */
+  readonly streamed?: Streamed;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,26 +47,35 @@ export class Http {
   }
 
   /** The answer's body as it comes in; only the wait for its head is bounded. */
-  async stream(path: string, options: SendOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    const response = await this.#send('GET', path, 'text/event-stream', options);
+  async stream(
+    path: string,
+    options: SendOptions = {},
+    accept = 'text/event-stream',
+  ): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#send('GET', path, accept, options);
     if (response.body === null) throw this.#unreachable(new Error('the answer has no body'), options.signal);
     return response.body;
   }
 
   async #send(method: string, path: string, accept: string, options: SendOptions): Promise<Response> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new Error(`no answer within ${ANSWER_MS} ms`)), ANSWER_MS);
-    const { body, headers, signal } = options;
+    const { body, streamed, headers, signal } = options;
+    const timer =
+      streamed === undefined
+        ? setTimeout(() => late.abort(new Error(`no answer within ${ANSWER_MS} ms`)), ANSWER_MS)
+        : undefined;
     const init: RequestInit = {
       method,
       headers: {
         accept,
         authorization: `Bearer ${this.#key}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(streamed === undefined ? {} : { 'content-type': streamed.type }),
         ...headers,
       },
       signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(streamed === undefined ? {} : { body: streamed.stream, duplex: 'half' }),
     };
     let response: Response;
     try {

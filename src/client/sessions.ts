@@ -9,6 +9,7 @@ import type {
   Evicted,
   Feedback,
   Head,
+  ImportedCheckpoint,
   Link,
   NewEviction,
   NewFork,
@@ -32,6 +33,8 @@ import type {
 } from './contract.ts';
 import { type Http, queryOf } from './http.ts';
 import { TurnHandle } from './turn-handle.ts';
+
+const CHECKPOINT = 'application/x-ndjson';
 
 export class Sessions {
   readonly #http: Http;
@@ -61,6 +64,17 @@ export class Sessions {
   /** Makes every projection of the session anew of its records and events, and mends what differs. */
   async rebuild(id: string, signal?: AbortSignal): Promise<Rebuild> {
     return this.#http.json('POST', `${pathOf(id)}/rebuild`, { signal });
+  }
+
+  /** Its checkpoint, as bytes of one JSON object a line. Needs a key with the scope `content`. */
+  async export(id: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    return this.#http.stream(`${pathOf(id)}/export`, { signal }, CHECKPOINT);
+  }
+
+  /** Takes in a checkpoint that `export` wrote, here or elsewhere. Needs a key with the scope `admin`. */
+  async import(checkpoint: ReadableStream<Uint8Array>, signal?: AbortSignal): Promise<ImportedCheckpoint> {
+    const streamed = { type: CHECKPOINT, stream: checkpoint };
+    return this.#http.json('POST', '/v1/sessions/import', { streamed, signal });
   }
 
   /** Its heads, oldest first, those that were left too. */

@@ -1,4 +1,6 @@
 /** What the upper floors may use of the database. */
+
+export { PostgresCheckpoints } from './checkpoints.ts';
 export type * from './contract.ts';
 export { PostgresDeltas } from './deltas.ts';
 export { migrate, withSharedSchema } from './migrate.ts';

@@ -38,7 +38,11 @@ export const ERROR_CATALOGUE = {
   unknown_tool: { status: 400, retryable: false, meaning: 'The tool is not configured.' },
   invalid_request: { status: 400, retryable: false, meaning: 'The request does not fit the contract.' },
   body_too_large: { status: 413, retryable: false, meaning: 'The body is larger than the limit.' },
-  unsupported_media_type: { status: 415, retryable: false, meaning: 'The body must be application/json.' },
+  unsupported_media_type: {
+    status: 415,
+    retryable: false,
+    meaning: 'The body is of another media type than the route takes.',
+  },
   idempotency_conflict: { status: 409, retryable: false, meaning: 'The key was used with another body.' },
   session_archived: { status: 409, retryable: false, meaning: 'The session takes no new turns.' },
   turn_running: {
@@ -69,6 +73,16 @@ export const ERROR_CATALOGUE = {
     status: 409,
     retryable: false,
     meaning: 'A record that a fork would go on from is missing or altered.',
+  },
+  checkpoint_refused: {
+    status: 400,
+    retryable: false,
+    meaning: 'A checkpoint is cut off, altered, or of another version.',
+  },
+  session_exists: {
+    status: 409,
+    retryable: false,
+    meaning: 'The session, or one it goes on from, is here already.',
   },
   head_not_found: { status: 404, retryable: false, meaning: 'No such head in this session.' },
   item_not_found: { status: 404, retryable: false, meaning: 'No such item in this session.' },

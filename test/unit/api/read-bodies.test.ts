@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { depthOf } from '../../../src/api/read-json.ts';
+import { depthOf } from '../../../src/api/read-bodies.ts';
 
 function deepest(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;

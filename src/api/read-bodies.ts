@@ -1,10 +1,21 @@
-/** JSON bodies: parsed as Fastify does, and refused when nested so deep that reading them would exhaust the stack. */
+/**
+ * Bodies. JSON is parsed as Fastify does, and refused when nested so deep that reading it would exhaust the stack; a route
+ * that takes a stream is handed it.
+ */
 import type { FastifyInstance } from 'fastify';
 import { TurnwrightError } from '../ledger/errors.ts';
 
+/** One JSON value a line. */
+export const LINES = 'application/x-ndjson';
 const MAX_DEPTH = 64;
 
-export function readJsonOnly(app: FastifyInstance): void {
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly streamed?: string | undefined;
+  }
+}
+
+export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
@@ -18,6 +29,11 @@ export function readJsonOnly(app: FastifyInstance): void {
         ),
       );
     void parse(request, String(text), done);
+  });
+  app.addContentTypeParser(LINES, (request, payload, done) => {
+    const { streamed } = request.routeOptions.config;
+    if (streamed === LINES) return done(null, payload);
+    done(new TurnwrightError('unsupported_media_type', 'Send the body as application/json.'));
   });
 }
 
