@@ -12,6 +12,8 @@ const DEPLOYMENTS = ['test/e2e/chaos.test.ts', 'test/e2e/kill.test.ts'];
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Off below: what files import keeps no state between them, and to load it anew takes longer than most of them run.
+    isolate: true,
     maxWorkers: MAX_WORKERS,
     teardownTimeout: SERVICE_LIMIT_MS,
     projects: [
@@ -20,6 +22,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
+          isolate: false,
           testTimeout: UNIT_LIMIT_MS,
           hookTimeout: UNIT_LIMIT_MS,
         },
@@ -36,6 +39,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'services',
+          isolate: false,
           include: ['test/{contract,integration,e2e,browser}/**/*.test.ts'],
           exclude: [...DEPLOYMENTS],
           globalSetup: ['test/support/global-setup.ts'],

@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,transcript,reading,probe,probing,peers] [--backend redis|postgres]
+ * `npm run bench [-- --only overhead,throughput,growth,cancel,plan,recall,transcript,backtrack,reading,probe,probing,peers] [--backend redis|postgres]
  * [--turns N] [--quick] [--json]`: measures, prints a table for every target, and writes all of it to `bench/out`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { backtrackBench } from './backtrack.ts';
 import { cancel } from './cancel.ts';
 import { DEFAULT_TURNS, growth, QUICK_TURNS } from './growth.ts';
 import { overhead } from './overhead.ts';
@@ -55,6 +56,7 @@ const BENCHES: { readonly [Name in BenchName]: Bench<Name> } = {
   plan: (servers, options) => planBench(servers, options),
   recall: (_, options) => recall(options),
   transcript: (servers, options) => transcriptBench(servers, options),
+  backtrack: (servers, options) => backtrackBench(servers, options),
   reading: async (_, options) => readingBench(options),
   probe: () => probeReport(),
   probing: (servers, options) => probingBench(servers, options),

@@ -1,5 +1,6 @@
 /** What each bench gives, and how a run of it is written down. */
 import { cpus, loadavg, platform } from 'node:os';
+import type { BacktrackRow } from './backtrack.ts';
 import type { CancelRow } from './cancel.ts';
 import type { GrowthRow } from './growth.ts';
 import type { OverheadResult } from './overhead.ts';
@@ -20,6 +21,7 @@ export interface Results {
   readonly plan: readonly PlanRow[];
   readonly recall: readonly RecallRow[];
   readonly transcript: readonly TranscriptRow[];
+  readonly backtrack: readonly BacktrackRow[];
   readonly reading: readonly ReadingRow[];
   readonly probe: readonly ProbeRow[];
   readonly probing: ProbingResult;
@@ -35,6 +37,7 @@ export const BENCH_NAMES = [
   'plan',
   'recall',
   'transcript',
+  'backtrack',
   'reading',
   'probe',
   'probing',

@@ -1,4 +1,5 @@
 /** Each result as tables, one for every target: for the terminal as text, for the page as Markdown. */
+import { backtrackTable } from './backtrack.ts';
 import type { CancelRow } from './cancel.ts';
 import { BYTES_PER_MB, count, megabytes, one, ranged, signed, times, two, whole } from './cells.ts';
 import { planTable, recallTable } from './context-tables.ts';
@@ -35,6 +36,7 @@ const TABLES: { readonly [Name in BenchName]: (results: Results[Name]) => readon
   plan: (rows) => [planTable(rows)],
   recall: (rows) => [recallTable(rows)],
   transcript: (rows) => [transcriptTable(rows)],
+  backtrack: (rows) => [backtrackTable(rows)],
   reading: (rows) => [readingTable(rows)],
   probe: (rows) => [probeTable(rows)],
   probing: (result) => probingTables(result),

@@ -260,6 +260,8 @@ export interface Store {
   prefix(ref: SessionRef, digest: string): Promise<string | null>;
   /** A turn of a head's lineage by its number, and the session that recorded it. */
   turnAt(ref: SessionRef, head: string, number: number): Promise<LineageTurn | null>;
+  /** Numbers of the turns that stand `back` and `back` + 1 places before the end of what began on a head; fewer where there are fewer. */
+  turnsBack(ref: SessionRef, head: string, back: number): Promise<readonly number[]>;
   /** Without `head`, of the live one. null where the session, or its head, is not there. */
   forkSource(ref: SessionRef, head: string | null): Promise<ForkSource | null>;
   /** Turns of a head's lineage that began, oldest first; `items` leaves out closed ones with none of these numbers. */

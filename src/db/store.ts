@@ -32,7 +32,13 @@ import type {
 import { addressOf, databaseError, errorCode, run, withTenant } from './pool.ts';
 import { readClosings } from './queries/read-closings.ts';
 import { readForkSource } from './queries/read-fork-source.ts';
-import { findInLineage, type RecordPlace, readEvidenceIds, readTurnAt } from './queries/read-lineage.ts';
+import {
+  findInLineage,
+  type RecordPlace,
+  readEvidenceIds,
+  readTurnAt,
+  readTurnsBack,
+} from './queries/read-lineage.ts';
 import { readSessionState } from './queries/read-session-state.ts';
 import { readTenantTurns } from './queries/read-tenant-turns.ts';
 import { readTranscriptTurns, readTurnRows } from './queries/read-transcript.ts';
@@ -202,6 +208,10 @@ export class PostgresStore implements Store {
 
   turnAt(ref: SessionRef, head: string, number: number): Promise<LineageTurn | null> {
     return readTurnAt(this.#pool, ref, head, number);
+  }
+
+  turnsBack(ref: SessionRef, head: string, back: number): Promise<readonly number[]> {
+    return readTurnsBack(this.#pool, ref, head, back);
   }
 
   forkSource(ref: SessionRef, head: string | null): Promise<ForkSource | null> {

@@ -89,13 +89,13 @@ async function anchored(
 
 /** The number of the newest turn that stays when `back` of those that ran leave. */
 async function turnBack({ store }: Engine, { session, head }: ForkSource, back: number): Promise<number> {
-  const turns = await store.transcriptTurns(session, head, null);
-  if (back > turns.length)
-    throw new TurnwrightError(
-      'turn_not_found',
-      `Going back by ${back} would pass the first turn: ${turns.length} can leave at most.`,
-    );
-  return turns.at(-1 - back)?.number ?? 0;
+  const [leaves, stays = 0] = await store.turnsBack(session, head, back);
+  if (leaves !== undefined) return stays;
+  const { length } = await store.transcriptTurns(session, head, null);
+  throw new TurnwrightError(
+    'turn_not_found',
+    `Going back by ${back} would pass the first turn: ${length} can leave at most.`,
+  );
 }
 
 interface Cut {

@@ -184,6 +184,21 @@ export function lineageSuite(name: string, makeStore: () => Promise<StoreUnderTe
         expect(await store.turnAt(child.ref, child.head, 3)).toBeNull();
       });
 
+      it('HED-01 counts turns back from the newest that began, through all of the lineage', async () => {
+        const turns: number[] = [];
+        for (const word of ['one', 'two']) turns.push((await parent.answered(word)).number);
+        const child = await parent.fork();
+        for (const word of ['three', 'four', 'five']) turns.push((await child.answered(word)).number);
+        await parent.answered('of the parent alone');
+        await child.accept({ text: 'waits' });
+        const newestFirst = turns.toReversed();
+        const back = (count: number) => store.turnsBack(child.ref, child.head, count);
+        for (let count = 1; count <= 5; count++)
+          expect(await back(count), `back by ${count}`).toEqual(newestFirst.slice(count - 1, count + 1));
+        expect(await back(6)).toEqual([]);
+        expect(await store.turnsBack(child.ref, randomUUID(), 1)).toEqual([]);
+      });
+
       it('EVI-01 gives results and cards of its lineage by their ids: what the other gave an id to later is another', async () => {
         const { turn } = await parent.answered('one');
         const shown = (session: SessionUnderTest, of: string, title: string) =>

@@ -15,6 +15,15 @@ const TURN_AT = `SELECT t.session_id AS session, t.turn_id AS turn, t.number
   FROM turnwright.lineage($1, $2, $3) g JOIN turnwright.turns t ON t.tenant_id = $1 AND t.session_id = g.session_id
     AND t.head_id = g.head_id AND t.number BETWEEN g.first_turn AND g.last_turn AND t.number = $4`;
 
+/** The newest of each part are enough: the parts follow one another. */
+const TURNS_BACK = `SELECT x.number
+  FROM turnwright.lineage($1, $2, $3) g CROSS JOIN LATERAL (
+    SELECT t.number FROM turnwright.turns t
+    WHERE t.tenant_id = $1 AND t.session_id = g.session_id AND t.head_id = g.head_id AND t.number BETWEEN g.first_turn AND g.last_turn
+      AND CASE WHEN t.closed_seq <= g.to_seq THEN t.first_item IS NOT NULL ELSE t.started_at IS NOT NULL END
+    ORDER BY t.number DESC LIMIT $4 + 1) x
+  ORDER BY x.number DESC OFFSET $4 - 1 LIMIT 2`;
+
 export interface RecordPlace {
   readonly session: string;
   readonly seq: number;
@@ -43,6 +52,19 @@ export function readTurnAt(
   number: number,
 ): Promise<LineageTurn | null> {
   return firstRow(pool, ref, TURN_AT, [head, number]);
+}
+
+export function readTurnsBack(
+  pool: pg.Pool,
+  ref: SessionRef,
+  head: string,
+  back: number,
+): Promise<readonly number[]> {
+  return withTenant(pool, ref.tenant, async (client) => {
+    const values = [ref.tenant, ref.session, head, back];
+    const { rows } = await client.query<{ readonly number: number }>(TURNS_BACK, values);
+    return rows.map(({ number }) => number);
+  });
 }
 
 /** Ids that exist, newest first. */

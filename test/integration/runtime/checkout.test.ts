@@ -91,6 +91,28 @@ describe.each(CASES)('heads over $store, under $policy', ({ store: name, policy 
     await check();
   });
 
+  it('HED-01 writes as much in a long session as in a short one, and copies nothing', async () => {
+    const written = async (turns: number) => {
+      const { process, ref, check, checkOut: go } = await open(() => say('So it is.'));
+      for (let at = 0; at < turns; at++) await process.ask(ref, 'Is it so?');
+      const { store } = under.parts;
+      const before = await recordsOf(store, ref);
+      await go({ back: 2 });
+      const made = (await recordsOf(store, ref)).slice(before.length);
+      const state = await store.sessionState(ref);
+      await check();
+      return {
+        kinds: made.map(({ kind }) => kind),
+        // Numbers take more digits in a longer session.
+        bodies: made.map(({ body }) => (body ?? '').replaceAll(/:\d+/gu, ':0').length),
+        rows: [state?.heads.length, state?.segments.length, state?.turns.length],
+      };
+    };
+    const short = await written(3);
+    expect(short.kinds).toEqual(['head-created', 'head-moved']);
+    expect(await written(30)).toEqual({ ...short, rows: [2, 1, 30] });
+  });
+
   it('LIN-02 a head that was left goes on as it stood, and what the other said meanwhile is not its own', async () => {
     const { process, ref, head, check, checkOut: go, lastSent } = await open();
     for (const word of ['one', 'two']) await process.ask(ref, `The word is ${word}.`);

@@ -189,6 +189,11 @@ export class MemoryStore implements Store {
     return forkSource(this.#tables, ref, head, this.#nowMs());
   }
 
+  async turnsBack(ref: SessionRef, head: string, back: number): Promise<readonly number[]> {
+    const turns = transcriptTurns(this.#tables, ref, head, null).map(({ number }) => number);
+    return turns.toReversed().slice(back - 1, back + 1);
+  }
+
   async transcriptTurns(
     ref: SessionRef,
     head: string,
