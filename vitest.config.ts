@@ -12,8 +12,6 @@ const DEPLOYMENTS = ['test/e2e/chaos.test.ts', 'test/e2e/kill.test.ts'];
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Off below: what files import keeps no state between them, and to load it anew takes longer than most of them run.
-    isolate: true,
     maxWorkers: MAX_WORKERS,
     teardownTimeout: SERVICE_LIMIT_MS,
     projects: [
@@ -22,6 +20,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
+          // What they import keeps no state, and to load it anew for each file takes longer than most of them run.
           isolate: false,
           testTimeout: UNIT_LIMIT_MS,
           hookTimeout: UNIT_LIMIT_MS,
@@ -39,7 +38,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'services',
-          isolate: false,
           include: ['test/{contract,integration,e2e,browser}/**/*.test.ts'],
           exclude: [...DEPLOYMENTS],
           globalSetup: ['test/support/global-setup.ts'],

@@ -162,14 +162,8 @@ export class PostgresStore implements Store {
     { from, to }: { readonly from: number; readonly to: number },
     kinds: readonly RecordKind[],
   ): Promise<readonly HistoryTurn[]> {
-    return this.#scalar('history', 'SELECT turnwright.history($1, $2, $3, $4, $5, $6) AS value', [
-      ref.tenant,
-      ref.session,
-      head,
-      from,
-      to,
-      kinds,
-    ]);
+    const text = 'SELECT turnwright.history($1, $2, $3, $4, $5, $6) AS value';
+    return this.#scalar('history', text, [ref.tenant, ref.session, head, from, to, kinds]);
   }
 
   indexedTurns(
@@ -218,12 +212,8 @@ export class PostgresStore implements Store {
     return readForkSource(this.#pool, ref, head);
   }
 
-  transcriptTurns(
-    ref: SessionRef,
-    head: string,
-    items: { readonly from: number; readonly to: number } | null,
-  ): Promise<readonly TranscriptTurn[]> {
-    return readTranscriptTurns(this.#pool, ref, head, items);
+  transcriptTurns(...asked: Parameters<Store['transcriptTurns']>): Promise<readonly TranscriptTurn[]> {
+    return readTranscriptTurns(this.#pool, ...asked);
   }
 
   turnRows(ref: SessionRef, turn: string, toSeq: number | null): Promise<readonly StoredRecord[]> {

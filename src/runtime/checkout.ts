@@ -36,7 +36,8 @@ export async function checkOut(
   anchor: Anchor,
   newHead: string,
 ): Promise<CheckedOut & { readonly cancelled: readonly string[] }> {
-  await anchored(engine, ref, anchor);
+  // An anchor that there is not cancels nothing.
+  if ((await engine.store.loadSession(ref, null))?.openTurn !== null) await anchored(engine, ref, anchor);
   const { value, cancelled } = await writeAtRest(engine, ref, 'checked-out', async (builder, { session }) => {
     const { liveHead } = session;
     const found = await anchored(engine, ref, anchor);
