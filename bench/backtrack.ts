@@ -11,7 +11,7 @@ import { turnOf } from './long-session.ts';
 import type { Servers } from './servers.ts';
 import { benchConfig, INSTANT_LEG } from './settings.ts';
 import { lookup } from './standard-turn.ts';
-import { median, type Spread, spread } from './statistics.ts';
+import { median, type Spread, spread, timed } from './statistics.ts';
 import type { Table } from './tables.ts';
 
 const TURNS = [50, 5_000] as const;
@@ -164,10 +164,4 @@ export function backtrackTable(rows: readonly BacktrackRow[]): Table {
     ]),
     notes: [],
   };
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }

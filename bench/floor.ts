@@ -5,6 +5,7 @@ import type { Services } from '../src/app/services.ts';
 import type { JobRef } from '../src/queues/contract.ts';
 import { closedLoop, perSecond } from './closed-loop.ts';
 import { FLOOR_POOL } from './standard-turn.ts';
+import { timed } from './statistics.ts';
 
 const FLOOR_COMMITS = 6;
 const FLOOR_CLAIMS = 5;
@@ -99,10 +100,4 @@ async function openTrips(services: Services, concurrency: number) {
 
 function openPool(connectionString: string, max: number, synchronousCommit: 'on' | 'off'): pg.Pool {
   return new pg.Pool({ connectionString, max, options: `-c synchronous_commit=${synchronousCommit}` });
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }

@@ -16,7 +16,7 @@ import { factOf, turnOf } from './long-session.ts';
 import type { Servers } from './servers.ts';
 import { benchConfig, INSTANT_LEG } from './settings.ts';
 import { lookup } from './standard-turn.ts';
-import { median, quantile } from './statistics.ts';
+import { median, quantile, timed } from './statistics.ts';
 
 const SIZES = [1_000, 10_000] as const;
 const HORIZON_TOKENS = 13_000;
@@ -165,12 +165,6 @@ function profile() {
     probedAtMs: 1,
   });
   return { ...base, tokensPerByte: { value: 0.25, samples: 1 } };
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }
 
 function collectedHeapBytes(): number {

@@ -15,7 +15,7 @@ import { type SearchProcess, startSearchProcess } from './search-process.ts';
 import { runSql, type Servers } from './servers.ts';
 import { benchConfig, INSTANT_LEG } from './settings.ts';
 import { lookup } from './standard-turn.ts';
-import { median, type Spread, spread } from './statistics.ts';
+import { median, type Spread, spread, timed } from './statistics.ts';
 import type { Table } from './tables.ts';
 
 const TURNS = 10_000;
@@ -218,12 +218,6 @@ async function bodyBytes(pool: pg.Pool, { ref }: Conversation): Promise<number> 
     [ref.tenant, ref.session],
   );
   return Number(rows[0]?.bytes ?? 0);
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }
 
 export function transcriptTable(rows: readonly TranscriptRow[]): Table {

@@ -4,7 +4,7 @@ import type { CheckpointEvent, CheckpointRecord } from '../ledger/checkpoint.ts'
 import type { CheckpointInserts, CheckpointOutline, CheckpointStore } from './checkpoint-contract.ts';
 import { PostgresInserts } from './checkpoint-inserts.ts';
 import type { SessionRef } from './contract.ts';
-import { withTenant } from './pool.ts';
+import { tenantRows, withTenant } from './pool.ts';
 
 const PAGE_ROWS = 500;
 
@@ -80,7 +80,7 @@ export class PostgresCheckpoints implements CheckpointStore {
   async *records({ tenant, session }: SessionRef, records: number): AsyncGenerator<RecordRow> {
     let after = 0;
     while (after < records) {
-      const page = await this.#page<RecordRow>(tenant, ROWS, [tenant, session, after, records]);
+      const page = await tenantRows<RecordRow>(this.#pool, tenant, ROWS, [tenant, session, after, records]);
       yield* page;
       const last = page.at(-1);
       if (last === undefined) return;
@@ -91,7 +91,13 @@ export class PostgresCheckpoints implements CheckpointStore {
   async *events({ tenant, session }: SessionRef, records: number): AsyncGenerator<EventRow> {
     let [actor, id] = [FIRST_ACTOR, ''];
     for (;;) {
-      const page = await this.#page<EventRow>(tenant, EVENTS, [tenant, session, records, actor, id]);
+      const page = await tenantRows<EventRow>(this.#pool, tenant, EVENTS, [
+        tenant,
+        session,
+        records,
+        actor,
+        id,
+      ]);
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE_ROWS) return;
@@ -101,17 +107,5 @@ export class PostgresCheckpoints implements CheckpointStore {
 
   taking<T>(tenant: string, work: (inserts: CheckpointInserts) => Promise<T>): Promise<T> {
     return withTenant(this.#pool, tenant, (client) => work(new PostgresInserts(client, tenant)));
-  }
-
-  #page<Row extends pg.QueryResultRow>(
-    tenant: string,
-    text: string,
-    values: readonly unknown[],
-  ): Promise<readonly Row[]> {
-    return withTenant(
-      this.#pool,
-      tenant,
-      async (client) => (await client.query<Row>(text, [...values])).rows,
-    );
   }
 }

@@ -130,6 +130,16 @@ export async function run<Row extends pg.QueryResultRow>(
   }
 }
 
+/** Rows of one statement, which sees one tenant's and no others. */
+export function tenantRows<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  tenant: string,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  return withTenant(pool, tenant, async (client) => (await client.query<Row>(text, [...values])).rows);
+}
+
 /** A transaction of one tenant: row-level security lets it see that tenant's rows and no others. */
 export async function withTenant<T>(
   pool: pg.Pool,

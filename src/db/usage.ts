@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { UsageCounts } from '../ledger/usage.ts';
 import type { SessionRef } from './contract.ts';
-import { withTenant } from './pool.ts';
+import { tenantRows } from './pool.ts';
 
 export const USAGE_GROUPS = ['session', 'leg', 'purpose', 'day'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
@@ -66,7 +66,8 @@ export class PostgresUsage implements UsageStore {
   }
 
   async sessionSpent({ tenant, session }: SessionRef) {
-    const rows = await this.#query<{ readonly microUsd: number; readonly tokens: number }>(
+    const rows = await tenantRows<{ readonly microUsd: number; readonly tokens: number }>(
+      this.#pool,
       tenant,
       `SELECT coalesce(sum(micro_usd), 0)::float8 AS "microUsd", coalesce(sum(${PROMPT_AND_REPLY}), 0)::float8 AS tokens
       FROM turnwright.usage WHERE tenant_id = $1 AND session_id = $2`,
@@ -76,7 +77,8 @@ export class PostgresUsage implements UsageStore {
   }
 
   async tenantSpent(tenant: string, day: string): Promise<number> {
-    const rows = await this.#query<{ readonly microUsd: number }>(
+    const rows = await tenantRows<{ readonly microUsd: number }>(
+      this.#pool,
       tenant,
       'SELECT coalesce(sum(micro_usd), 0)::float8 AS "microUsd" FROM turnwright.usage WHERE tenant_id = $1 AND day = $2',
       [tenant, day],
@@ -91,24 +93,13 @@ export class PostgresUsage implements UsageStore {
     limit: number,
   ): Promise<readonly UsageSum[]> {
     const order = by === 'day' ? 'key DESC' : '"microUsd" DESC, key';
-    return this.#query<UsageSum>(
+    return tenantRows<UsageSum>(
+      this.#pool,
       tenant,
       `SELECT ${GROUPS[by]} AS key, ${SUMS} FROM turnwright.usage
       WHERE tenant_id = $1 AND ($2::uuid IS NULL OR session_id = $2) AND ($3::date IS NULL OR day >= $3) AND ($4::date IS NULL OR day <= $4)
       GROUP BY 1 ORDER BY ${order} LIMIT $5`,
       [tenant, session ?? null, from ?? null, to ?? null, limit],
-    );
-  }
-
-  #query<Row extends pg.QueryResultRow>(
-    tenant: string,
-    text: string,
-    values: readonly unknown[],
-  ): Promise<readonly Row[]> {
-    return withTenant(
-      this.#pool,
-      tenant,
-      async (client) => (await client.query<Row>(text, [...values])).rows,
     );
   }
 }

@@ -142,16 +142,17 @@ function namesOnce({ records }: LedgerOf): Answer {
   const given = new Set<string>();
   let next: Next = { turn: 1, item: 1, evidence: 1, presentation: 1 };
   let newest = 0;
-  return first(records, ({ kind, body }) => {
+  return first(records, ({ kind, body: text }) => {
     if (!isKnownKind(kind)) return null;
-    newest = newestItem(newest, kind, body === null ? null : JSON.parse(body));
+    const body: unknown = text === null ? null : JSON.parse(text);
+    newest = newestItem(newest, kind, body);
     if (body === null) return null;
     if (kind === 'evicted') {
-      const problem = evictionProblem(JSON.parse(body), newest);
+      const problem = evictionProblem(body as BodyOf<'evicted'>, newest);
       return problem === null ? null : `is no eviction: ${problem}`;
     }
-    if (kind === 'inherited') next = (JSON.parse(body) as BodyOf<'inherited'>).next;
-    const name = nameGiven(kind, JSON.parse(body));
+    if (kind === 'inherited') next = (body as BodyOf<'inherited'>).next;
+    const name = nameGiven(kind, body);
     if (name === null) return null;
     const { of, number } = name;
     const shown = `${MARKS[of]}${number}`;

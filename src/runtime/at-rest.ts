@@ -18,7 +18,8 @@ export interface WrittenAtRest<T> {
 }
 
 /**
- * `write` is asked anew for each try. `reason` is the cancelled turns'.
+ * `write` is asked anew for each try. `reason` is the cancelled turns'. `before` is asked before any turn is cancelled:
+ * what it throws leaves them running.
  *
  * @throws TurnwrightError `session_not_found`, `turn_elsewhere` where a turn can only be ended by processes of another
  * version, or `busy`.
@@ -28,10 +29,11 @@ export async function writeAtRest<T>(
   ref: SessionRef,
   reason: string,
   write: (builder: CommitBuilder, state: AcceptState) => Promise<Written<T>>,
+  before: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<WrittenAtRest<T>> {
   const cancelled = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    for (const turn of await cancelAll(engine, ref, reason)) cancelled.add(turn);
+    for (const turn of await cancelAll(engine, ref, reason, before)) cancelled.add(turn);
     const written = await commitToSession(engine, ref, (builder, state) => atRest(builder, state, write));
     if (written === null) throw sessionMissing(ref);
     if (written !== 'running') return { value: written.value, cancelled: [...cancelled] };
@@ -52,8 +54,14 @@ async function atRest<T>(
 }
 
 /** Those that wait go first, the newest before the others: the end of one would start the next. */
-async function cancelAll(engine: Engine, ref: SessionRef, reason: string): Promise<readonly string[]> {
+async function cancelAll(
+  engine: Engine,
+  ref: SessionRef,
+  reason: string,
+  before: () => Promise<unknown>,
+): Promise<readonly string[]> {
   const turns = await turnsOnHead(engine, ref);
+  if (turns.length > 0) await before();
   const cancelled: string[] = [];
   for (const turn of turns.toReversed()) {
     const event = { type: 'turn.cancel', reason };

@@ -3,7 +3,7 @@
  * does, and what came after stays on the head it was recorded on. To a head that there is: it becomes the live one.
  * Numbers go on in either case, so that none is ever given twice.
  */
-import type { ForkSource, SessionRef } from '../db/contract.ts';
+import type { AcceptState, ForkSource, SessionRef } from '../db/contract.ts';
 import { TurnwrightError } from '../ledger/errors.ts';
 import type { Segment } from '../ledger/items.ts';
 import { type BodyOf, parseBody } from '../ledger/kinds.ts';
@@ -13,6 +13,7 @@ import type { CommitBuilder } from './commit-builder.ts';
 import type { Engine } from './engine.ts';
 import { lineageOf } from './fork.ts';
 import { segmentRows } from './segment-rows.ts';
+import type { Written } from './session-commit.ts';
 import { recordFault } from './transcript/check-record.ts';
 
 /** `turn` is the number of the last turn that stays, 0 for none; `back` is how many of the newest leave. */
@@ -36,21 +37,21 @@ export async function checkOut(
   anchor: Anchor,
   newHead: string,
 ): Promise<CheckedOut & { readonly cancelled: readonly string[] }> {
-  // An anchor that there is not cancels nothing.
-  if ((await engine.store.loadSession(ref, null))?.openTurn !== null) await anchored(engine, ref, anchor);
-  const { value, cancelled } = await writeAtRest(engine, ref, 'checked-out', async (builder, { session }) => {
-    const { liveHead } = session;
-    const found = await anchored(engine, ref, anchor);
+  const find = () => anchored(engine, ref, anchor);
+  const go = async (builder: CommitBuilder, { session }: AcceptState): Promise<Written<CheckedOut>> => {
+    const found = await find();
     if (found.kind === 'head') {
-      const head = found.head;
-      if (head === liveHead) return { value: { head, moved: false }, unchanged: true };
+      const { head } = found;
+      if (head === session.liveHead) return { value: { head, moved: false }, unchanged: true };
       moveTo(builder, head);
       return { value: { head, moved: true } };
     }
     makeHead(builder, newHead, found);
     moveTo(builder, newHead);
     return { value: { head: newHead, moved: true } };
-  });
+  };
+  // An anchor that there is not cancels nothing.
+  const { value, cancelled } = await writeAtRest(engine, ref, 'checked-out', go, find);
   return { ...value, cancelled };
 }
 

@@ -1,7 +1,7 @@
 /** The heads of a session as people list them, in the order in which they were made. */
 import type pg from 'pg';
 import type { SessionRef } from '../contract.ts';
-import { withTenant } from '../pool.ts';
+import { tenantRows } from '../pool.ts';
 
 export interface ShownHead {
   readonly head: string;
@@ -28,9 +28,6 @@ const HEADS = `
   WHERE s.tenant_id = $1 AND s.session_id = $2
   ORDER BY h.at_seq, h.first_turn, h.head_id`;
 
-export async function readHeads(pool: pg.Pool, ref: SessionRef): Promise<readonly ShownHead[]> {
-  return withTenant(pool, ref.tenant, async (client) => {
-    const { rows } = await client.query<ShownHead>(HEADS, [ref.tenant, ref.session]);
-    return rows;
-  });
+export function readHeads(pool: pg.Pool, { tenant, session }: SessionRef): Promise<readonly ShownHead[]> {
+  return tenantRows(pool, tenant, HEADS, [tenant, session]);
 }

@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import { evidenceId } from '../../ledger/ids.ts';
 import type { LineageTurn, SessionRef } from '../contract.ts';
-import { withTenant } from '../pool.ts';
+import { tenantRows, withTenant } from '../pool.ts';
 
 /** What the live head of a session goes on from, and its own records. */
 const LIVE_LINEAGE = `turnwright.sessions s CROSS JOIN LATERAL turnwright.lineage(s.tenant_id, s.session_id, s.live_head) g`;
@@ -54,17 +54,15 @@ export function readTurnAt(
   return firstRow(pool, ref, TURN_AT, [head, number]);
 }
 
-export function readTurnsBack(
+export async function readTurnsBack(
   pool: pg.Pool,
-  ref: SessionRef,
+  { tenant, session }: SessionRef,
   head: string,
   back: number,
 ): Promise<readonly number[]> {
-  return withTenant(pool, ref.tenant, async (client) => {
-    const values = [ref.tenant, ref.session, head, back];
-    const { rows } = await client.query<{ readonly number: number }>(TURNS_BACK, values);
-    return rows.map(({ number }) => number);
-  });
+  const values = [tenant, session, head, back];
+  const rows = await tenantRows<{ readonly number: number }>(pool, tenant, TURNS_BACK, values);
+  return rows.map(({ number }) => number);
 }
 
 /** Ids that exist, newest first. */

@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { StoredRecord } from '../../ledger/verify.ts';
 import type { SessionRef, TranscriptTurn } from '../contract.ts';
-import { withTenant } from '../pool.ts';
+import { tenantRows } from '../pool.ts';
 
 const LAST_SEQ = '9223372036854775807';
 
@@ -31,11 +31,8 @@ export function readTranscriptTurns(
   head: string,
   items: { readonly from: number; readonly to: number } | null,
 ): Promise<readonly TranscriptTurn[]> {
-  return withTenant(pool, ref.tenant, async (client) => {
-    const values = [ref.tenant, ref.session, head, items?.from ?? null, items?.to ?? null];
-    const { rows } = await client.query<TranscriptTurn>(TURNS, values);
-    return rows;
-  });
+  const values = [ref.tenant, ref.session, head, items?.from ?? null, items?.to ?? null];
+  return tenantRows(pool, ref.tenant, TURNS, values);
 }
 
 export function readTurnRows(
@@ -44,8 +41,5 @@ export function readTurnRows(
   turn: string,
   toSeq: number | null,
 ): Promise<readonly StoredRecord[]> {
-  return withTenant(pool, ref.tenant, async (client) => {
-    const { rows } = await client.query<StoredRecord>(ROWS, [ref.tenant, ref.session, turn, toSeq]);
-    return rows;
-  });
+  return tenantRows(pool, ref.tenant, ROWS, [ref.tenant, ref.session, turn, toSeq]);
 }
